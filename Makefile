@@ -46,11 +46,11 @@ demo-sidecar: build ## the watcher in a container beside the agent's, as contrib
 
 test: build size vet ## whether it is right: all tests but those of make night, on a real engine, with the race detector
 	@test "$$CI" != true || scripts/need git python tmux xfs
-	@scripts/engine run --optional $(GO) run ./test/gate test
+	@$(GO) build -o $(BIN)/gate ./test/gate && scripts/engine run --optional $(BIN)/gate test
 
 night: build ## what takes long or measures: emulated machines, packages under systemd, clients from npm, soak, racer; STAGE=name for one
 	@scripts/need git python tmux xfs machine systemd rpm
-	@CI=true scripts/engine run $(GO) run ./test/gate night $(STAGE)
+	@$(GO) build -o $(BIN)/gate ./test/gate && CI=true scripts/engine run $(BIN)/gate night $(STAGE)
 
 quick: ## the tests that need no engine; those of what has not changed are not run again
 	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...

@@ -1,7 +1,7 @@
 package main
 
-// most failures are worth running again; more are no bad luck.
-const most = 3
+// mostFailures of a stage are run again; more are no bad luck.
+const mostFailures = 3
 
 // Verdict is what a stage's failures come to before any test has run again.
 type Verdict struct {
@@ -9,12 +9,12 @@ type Verdict struct {
 	Again []Failure // the tests to run again
 }
 
-// Judge decides what the failures of a stage mean. ok: go test ended with 0.
-func Judge(failures []Failure, ok bool) Verdict {
-	v := Verdict{Red: ok != (len(failures) == 0) || len(failures) > most}
+// Judge decides what the failures of a stage mean.
+func Judge(failures []Failure) Verdict {
+	v := Verdict{Red: len(failures) > mostFailures}
 	for _, f := range failures {
 		v.Red = v.Red || f.Cause != "" || isStrict(f.Package)
-		if f.Test != "" && len(failures) <= most {
+		if f.Cause == "" && len(failures) <= mostFailures {
 			v.Again = append(v.Again, f)
 		}
 	}

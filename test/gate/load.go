@@ -38,7 +38,7 @@ func (l *loadLog) note(at time.Time) {
 	pressure, _ := os.ReadFile("/proc/pressure/cpu")
 	parts := strings.Fields(string(average))
 	text := "not known"
-	if len(parts) > 3 {
+	if len(parts) > 0 {
 		text = "load " + parts[0]
 	}
 	if some := strings.Fields(string(pressure)); len(some) > 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +21,9 @@ func main() {
 	switch err := run(ctx, os.Args[1:]); {
 	case errors.Is(err, errRed):
 		os.Exit(1)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "gate: interrupted: nothing is known of this commit")
+		os.Exit(2)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "gate:", err)
 		os.Exit(2)
@@ -43,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	commit := output(ctx, "git", "rev-parse", "--short=12", "HEAD")
+	commit := cmp.Or(commitOf(ctx), "no-commit")
 	logs, err := openLogs(time.Now(), suite, commit)
 	if err != nil {
 		return err
@@ -60,6 +63,9 @@ func run(ctx context.Context, args []string) error {
 	defer func() { unwatch(); <-done }()
 
 	fmt.Fprintf(g.Out, "gate: %s of %s; log, JSON and JUnit: %s\n", suite, commit, logs)
+	if len(g.Flags) > 0 {
+		fmt.Fprintf(g.Out, "gate: TESTFLAGS: %s\n", strings.Join(g.Flags, " "))
+	}
 	outcomes, err := g.runAll(ctx, stages, suite == "test")
 	if err != nil {
 		return err
@@ -72,12 +78,17 @@ func run(ctx context.Context, args []string) error {
 
 // runAll runs stages in turn, up to the first that is red where stopAtRed says so.
 func (g *Gate) runAll(ctx context.Context, stages []Stage, stopAtRed bool) ([]Outcome, error) {
-	all := strings.Fields(output(ctx, "go", "list", "./..."))
+	all, err := g.list(ctx, "./...")
+	if err != nil {
+		return nil, err
+	}
 	var outcomes []Outcome
 	for i, s := range stages {
-		packages := s.Packages
-		if len(packages) == 0 {
-			packages = otherPackages(all)
+		packages := otherPackages(all)
+		if len(s.Packages) > 0 {
+			if packages, err = g.list(ctx, s.Packages...); err != nil {
+				return nil, err
+			}
 		}
 		fmt.Fprintf(g.Out, "\ngate: stage %s, %d of %d\n", s.Name, i+1, len(stages))
 		o, err := g.Run(ctx, s, packages)
@@ -92,25 +103,33 @@ func (g *Gate) runAll(ctx context.Context, stages []Stage, stopAtRed bool) ([]Ou
 	return outcomes, nil
 }
 
-// output returns what a command prints, without its last line feed; nothing where it fails.
-func output(ctx context.Context, name string, args ...string) string {
-	text, err := exec.CommandContext(ctx, name, args...).Output()
+// list returns the packages that patterns match.
+func (g *Gate) list(ctx context.Context, patterns ...string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, patterns...)...)
+	cmd.Dir, cmd.Stderr = g.Checkout, g.Out
+	text, err := cmd.Output()
 	if err != nil {
-		return ""
+		return nil, fmt.Errorf("list the packages %s: %w", strings.Join(patterns, " "), err)
 	}
+	return strings.Fields(string(text)), nil
+}
+
+// commitOf returns the commit of the checkout; nothing where git does not tell.
+func commitOf(ctx context.Context) string {
+	text, _ := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output() // an archive of the sources has none
 	return strings.TrimSpace(string(text))
 }
 
-// runsKept is how many earlier runs keep their logs.
+// runsKept is how many earlier runs of a suite keep their logs.
 const runsKept = 9
 
-// openLogs makes the directory of a run, in the user's cache, and removes those of the oldest runs.
+// openLogs makes the directory of a run, in the user's cache, and removes those of the suite's oldest runs.
 func openLogs(now time.Time, suite, commit string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
 	}
-	above := filepath.Join(cache, "torno-gate")
+	above := filepath.Join(cache, "torno-gate", suite)
 	if err := os.MkdirAll(above, 0o755); err != nil {
 		return "", err
 	}
@@ -119,9 +138,7 @@ func openLogs(now time.Time, suite, commit string) (string, error) {
 		return "", err
 	}
 	for _, old := range earlier[:max(0, len(earlier)-runsKept)] {
-		if err := os.RemoveAll(filepath.Join(above, old.Name())); err != nil {
-			return "", err
-		}
+		_ = os.RemoveAll(filepath.Join(above, old.Name())) // it only takes room
 	}
-	return os.MkdirTemp(above, strings.Join(slices.DeleteFunc([]string{now.UTC().Format("20060102-150405"), suite, commit}, func(s string) bool { return s == "" }), "-")+"-")
+	return os.MkdirTemp(above, now.UTC().Format("20060102-150405-")+commit+"-")
 }

@@ -8,21 +8,24 @@ import (
 	"time"
 )
 
-// slow and firstLines bound what is printed of a run.
+// These bound what is printed of a run: the slowest tests, the failures of a stage, the first lines of a failure that ran again.
 const (
-	slow       = 10
-	firstLines = 4
+	slow         = 10
+	toldFailures = 30
+	firstLines   = 4
 )
 
 // Print writes what a person needs to know of all stages that ran, and ends with the line of counts.
 func Print(out io.Writer, outcomes []Outcome, commit string, day time.Time) (red bool) {
-	var passed, failed, skipped int
+	var passed, failed int
 	for _, o := range outcomes {
-		passed, failed, skipped = passed+o.Report.Passed, failed+o.Report.Failed, skipped+o.Report.Skipped
-		if !o.Red {
-			passed, failed = passed+len(o.Again), failed-len(o.Again)
+		passed += o.Report.Passed
+		if o.Red {
+			failed += len(o.Report.Failures)
+			red = true
+		} else {
+			passed += len(o.Again)
 		}
-		red = red || o.Red
 	}
 	printSlowest(out, outcomes)
 	printAgain(out, outcomes, commit, day)
@@ -32,11 +35,18 @@ func Print(out io.Writer, outcomes []Outcome, commit string, day time.Time) (red
 		if o.Red {
 			word = "FAILED"
 		}
-		fmt.Fprintf(out, "  %-10s %s %8s  %d passed, %d failed, %d skipped\n", o.Stage, word, o.Took.Round(time.Second), o.Report.Passed, o.Report.Failed, o.Report.Skipped)
+		fmt.Fprintf(out, "  %-10s %s %8s  %d passed, %d failed, %d skipped\n", o.Stage, word, o.Took.Round(time.Second), o.Report.Passed, len(o.Report.Failures), o.Report.Skipped)
 	}
 	for _, o := range outcomes {
-		for _, f := range o.Report.Failures {
-			fmt.Fprintf(out, "FAIL  %s %s: %s\n", f.Package, f.Test, f.why())
+		if !o.Red {
+			continue
+		}
+		for i, f := range o.Report.Failures {
+			if i == toldFailures {
+				fmt.Fprintf(out, "FAIL  %s: and %d more\n", o.Stage, len(o.Report.Failures)-i)
+				break
+			}
+			fmt.Fprintf(out, "FAIL  %s: %s\n", strings.Join(strings.Fields(o.Stage+" "+f.Package+" "+f.Test), " "), f.why())
 		}
 	}
 	fmt.Fprintf(out, "\n%d passed, %d failed\n", passed, failed)
@@ -45,6 +55,8 @@ func Print(out io.Writer, outcomes []Outcome, commit string, day time.Time) (red
 
 func (f Failure) why() string {
 	switch {
+	case f.Package == "":
+		return fmt.Sprintf("%s: %s", f.Cause, strings.TrimSpace(strings.Join(f.Output, "")))
 	case f.Cause != "":
 		return string(f.Cause)
 	case isStrict(f.Package):

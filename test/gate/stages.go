@@ -9,7 +9,7 @@ import (
 // Stage is one call of go test.
 type Stage struct {
 	Name     string
-	Packages []string // patterns; none means all packages that no other stage of either suite names
+	Packages []string // patterns; none means all packages that no other stage of either suite owns
 	Tests    []string // the names of the tests to run; none means all but those of the stage measures
 	Parallel int      // packages at a time
 	Engine   bool     // its tests may ask the Docker engine
@@ -82,20 +82,27 @@ func stagesOf(suite string, names []string) ([]Stage, error) {
 	return chosen, nil
 }
 
-// otherPackages returns those of all packages that no stage names.
+// otherPackages returns those of all packages that belong to no stage by their name. A stage of single tests owns no package.
 func otherPackages(all []string) (rest []string) {
 	for _, path := range all {
-		named := false
-		for _, stages := range suites {
-			for _, s := range stages {
-				named = named || slices.ContainsFunc(s.Packages, func(p string) bool {
-					return matches(strings.TrimPrefix(p, "./"), strings.TrimPrefix(path, "torno/"))
-				})
-			}
-		}
-		if !named {
+		if len(ownersOf(path)) == 0 {
 			rest = append(rest, path)
 		}
 	}
 	return rest
+}
+
+// ownersOf returns the stages that run all tests of a package because they name it.
+func ownersOf(path string) (stages []string) {
+	for _, suite := range suites {
+		for _, s := range suite {
+			names := func(pattern string) bool {
+				return matches(strings.TrimPrefix(pattern, "./"), strings.TrimPrefix(path, "torno/"))
+			}
+			if len(s.Tests) == 0 && slices.ContainsFunc(s.Packages, names) {
+				stages = append(stages, s.Name)
+			}
+		}
+	}
+	return stages
 }

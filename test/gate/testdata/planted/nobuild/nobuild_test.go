@@ -1,0 +1,5 @@
+package nobuild
+
+import "testing"
+
+func TestFine(t *testing.T) { undefined() }
