@@ -18,6 +18,7 @@ import (
 func (c Config) CheckHost() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.checkState(r)
+	c.checkHeld(r)
 	c.checkOwnFile(r)
 	c.checkFiles(r)
 	for i := range c.Outboxes {
@@ -52,23 +53,39 @@ func (c *Config) checkState(r *report) {
 	}
 }
 
-// checkOwnFile: a client that writes in an outbox could replace a configuration that lies there, and with it what may be asked for.
+// checkOwnFile looks at what holds the configuration: a client that writes in an outbox could replace one that lies there, and with it
+// what may be asked for. A root may hold it, since no request gets a directory that does.
 func (c *Config) checkOwnFile(r *report) {
-	if c.file == "" {
-		return
-	}
-	named, err := filepath.Abs(c.file)
-	if err != nil {
-		r.problem("", "the place of %s is not known: %v", c.file, err)
-		return
-	}
-	for _, file := range []string{named, target(named)} {
+	for _, file := range c.Files() {
 		for _, o := range c.Outboxes {
 			if liesIn(filepath.Dir(file), o.Dir) {
 				r.problem("outboxes."+o.Name+".dir", "the configuration %s lies in this outbox, and agents that write there could replace it; have it elsewhere", c.file)
 			}
+			for key, roots := range map[string][]string{"allow": o.Allow, "read": o.Read} {
+				for i, root := range roots {
+					if liesIn(filepath.Dir(file), root) {
+						r.warn(fmt.Sprintf("outboxes.%s.%s[%d]", o.Name, key, i), "%s holds the configuration %s: a request for a directory that holds it is refused", root, file)
+					}
+				}
+			}
 		}
 	}
+}
+
+// Files are the links on the way to the configuration and, last, the file itself. There are none without a file.
+func (c Config) Files() []string {
+	if c.file == "" {
+		return nil
+	}
+	named, err := filepath.Abs(c.file)
+	if err != nil {
+		return nil // without a working directory the file was named in full, or not read
+	}
+	way, err := trust.Places().Way(named)
+	if err != nil {
+		return []string{named} // it is no longer what was read
+	}
+	return way
 }
 
 // target is where a path leads; a path that leads nowhere stays as it is.

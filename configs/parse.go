@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,14 +21,9 @@ const maxFile = 1 << 20
 
 // Load reads a configuration file, for the launchers that there are. The error is an *Error unless the file cannot be read.
 func Load(launchers launcher.List, path string) (Config, []Warning, error) {
-	file, err := os.Open(path)
+	data, err := readHeld(path)
 	if err != nil {
-		return Config{}, nil, fmt.Errorf("open the configuration: %w", err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return Config{}, nil, fmt.Errorf("read the configuration %s: %w", path, err)
+		return Config{}, nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	c, warnings, err := Parse(launchers, path, data)
 	c.file = path

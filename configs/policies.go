@@ -25,9 +25,9 @@ func (c Config) Policies() []compile.Policy {
 	return policies
 }
 
-// hidden is what no mount of an outbox may touch: the state, the gateway, credentials, the engines, the outboxes of others.
+// hidden is what no mount of an outbox may touch: the configuration, the state, the gateway, credentials, the engines, the outboxes of others.
 func (c Config) hidden(outbox string) []string {
-	hidden := slices.Concat([]string{c.State}, c.sockets(), c.Gateway.credentials())
+	hidden := slices.Concat(c.Files(), []string{c.State}, c.sockets(), c.Gateway.credentials())
 	if !c.Gateway.Own() {
 		hidden = append(hidden, c.Gateway.State)
 	}

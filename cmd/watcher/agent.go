@@ -9,6 +9,7 @@ import (
 	"torno/configs"
 	"torno/internal/agent/installed"
 	"torno/internal/cli"
+	"torno/internal/serve"
 	"torno/sandbox/compile"
 )
 
@@ -46,6 +47,9 @@ func (s *source) keepKey(c configs.Config) error { return keepKey(s.found, c) }
 func keepKey(found installed.Agent, c configs.Config) error {
 	if found.Key == "" {
 		return nil
+	}
+	if err := serve.MakeState(c.State); err != nil {
+		return err
 	}
 	path := c.KeyFile(found.Name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -82,6 +82,9 @@ func (a *app) init(ctx context.Context, o initial) error {
 	if err := outsideOutbox(o.file, config.Outboxes[0].Dir); err != nil {
 		return err
 	}
+	if err := errors.Join(configs.HeldFile(o.file), configs.HeldState(config.State)); err != nil {
+		return cli.Hint(err, "nothing was written; name other places with --file and --state")
+	}
 	if err := a.sayLauncher(ctx, config); err != nil {
 		return cli.Hint(err, "watcher doctor says what is missing on this machine; nothing was written")
 	}

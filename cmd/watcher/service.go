@@ -14,6 +14,7 @@ import (
 	"torno/internal/cli"
 	"torno/internal/programs"
 	"torno/internal/service"
+	"torno/internal/trust"
 )
 
 // serviceOptions are what the command is given.
@@ -108,11 +109,9 @@ func (a *app) mayServe(config string, person bool) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{own, config} {
-		if err := programs.OursAlone(file); err != nil {
-			return cli.Hint(fmt.Errorf("it would be a service of another user's: %w", err),
-				"have the program and its configuration where only you and root may write: sudo make install")
-		}
+	if _, err := trust.Places().Follow(own); err != nil { // the owner of this program is not enough: the service is root's
+		return cli.Hint(fmt.Errorf("it would be a service of another user's: %w", err),
+			"have the program where only you and root may write: sudo make install")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (b *Bases) Withhold(k Withheld) error {
 	return nil
 }
 
-// openWithheld opens a place. A socket is withheld where it is and, if a mount brings it there from elsewhere, there too.
+// openWithheld opens a place. A socket is withheld by its name, where a link leads and, if a mount brings it there from elsewhere, there too.
 func openWithheld(k Withheld) ([]*withheldPlace, error) {
 	if !k.Socket {
 		return newWithheld(k, k.Path, "")
@@ -47,16 +47,21 @@ func openWithheld(k Withheld) ([]*withheldPlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := newWithheld(k, filepath.Dir(real), filepath.Base(real))
-	if err != nil {
-		return nil, err
+	var all []*withheldPlace
+	type place struct{ dir, name string }
+	for _, at := range slices.Compact([]place{
+		{filepath.Dir(k.Path), filepath.Base(k.Path)}, // perhaps a link, which must not be replaced either
+		{filepath.Dir(real), filepath.Base(real)},
+		{real, ""},
+	}) {
+		opened, err := newWithheld(k, at.dir, at.name)
+		if err != nil {
+			closeWithheld(all)
+			return nil, err
+		}
+		all = append(all, opened...)
 	}
-	source, err := newWithheld(k, real, "")
-	if err != nil {
-		closeWithheld(all)
-		return nil, err
-	}
-	return append(all, source...), nil
+	return all, nil
 }
 
 func newWithheld(k Withheld, path, name string) ([]*withheldPlace, error) {

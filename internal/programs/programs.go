@@ -56,27 +56,14 @@ func heldProgram(name, path, where, own string) (string, error) {
 	if err != nil {
 		return "", &MissingError{name, where, err}
 	}
-	real, err := filepath.EvalSymlinks(absolute)
+	real, err := trust.Programs(own).Follow(absolute)
 	if err == nil {
 		err = program(real)
-	}
-	if err == nil {
-		err = trust.Programs(own).Check(real)
 	}
 	if err != nil {
 		return "", &MissingError{name, where, err}
 	}
 	return real, nil
-}
-
-// OursAlone refuses a file that a user can exchange who is neither root nor ourselves, be it the owner of the program that runs now: a
-// service of ours takes it again and again, with our rights.
-func OursAlone(path string) error {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	return trust.Places().Check(real)
 }
 
 // program makes sure that a file can be run.

@@ -56,23 +56,3 @@ func TestProgramsThatOthersCouldExchange(t *testing.T) {
 	}
 	attack.Record(t, trial)
 }
-
-// TestAnotherUsersFileIsNoService: root would take whatever that user puts there later.
-func TestAnotherUsersFileIsNoService(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "watcher")
-	if err := os.WriteFile(file, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := OursAlone(file); err != nil {
-		t.Errorf("our own: %v", err)
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("giving a file to another user takes root")
-	}
-	if err := os.Chown(file, 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := errors.AsType[*trust.Error](OursAlone(file)); !ok {
-		t.Error("root has a service of another user's file")
-	}
-}

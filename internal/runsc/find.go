@@ -57,29 +57,17 @@ func trusted(path, where, own string) (Program, error) {
 	if err != nil {
 		return Program{}, &Error{Reason: Missing, Path: path, What: "(" + where + ") cannot be found", Err: err}
 	}
-	real, err := filepath.EvalSymlinks(absolute)
+	real, err := trust.Programs(own).Follow(absolute)
+	if loose, ok := errors.AsType[*trust.Error](err); ok {
+		return Program{}, &Error{Reason: Unsafe, Path: loose.Path, What: loose.What}
+	}
 	if err != nil {
 		return Program{}, &Error{Reason: Missing, Path: path, What: "(" + where + ") cannot be looked at", Err: reason(err)}
 	}
 	if err := executable(real); err != nil {
 		return Program{}, err
 	}
-	if err := held(real, own); err != nil {
-		return Program{}, err
-	}
 	return Program{Path: real, Where: where}, nil
-}
-
-// held makes sure that no other user can exchange a program.
-func held(path, own string) error {
-	err := trust.Programs(own).Check(path)
-	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		return &Error{Reason: Unsafe, Path: loose.Path, What: loose.What}
-	}
-	if err != nil {
-		return &Error{Reason: Missing, Path: path, What: "cannot be looked at", Err: reason(err)}
-	}
-	return nil
 }
 
 // executable is about mistakes, before anything is about danger.

@@ -14,6 +14,50 @@ import (
 	"torno/sandbox/launchers"
 )
 
+// TestNoRequestReachesTheConfiguration (H25): a child that writes where it lies would tell the watcher what to execute.
+func TestNoRequestReachesTheConfiguration(t *testing.T) {
+	top := t.TempDir()
+	project := filepath.Join(top, "project")
+	for _, dir := range []string{"box", "state", "project/free", "project/etc", "project/linked"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, link := filepath.Join(project, "etc", "watcher.yaml"), filepath.Join(project, "linked", "watcher.yaml")
+	text := fmt.Appendf(nil, "version: 1\nstate: %[1]s/state\noutboxes: {main: {dir: %[1]s/box, allow: [%[1]s/project]}}\n", top)
+	if err := errors.Join(os.WriteFile(file, text, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := configs.Load(launchers.All, link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings, _ := c.CheckHost() // what else is missing here does not matter
+	if !slices.ContainsFunc(warnings, func(w configs.Warning) bool { return w.Key == "outboxes.main.allow[0]" }) {
+		t.Errorf("it is warned of %v", warnings)
+	}
+	bases, err := openBases(c, roots(c.Outboxes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bases.Close()
+	hidden := c.Policies()[0].Hidden
+	for rel, free := range map[string]bool{"free": true, "etc": false, "linked": false, ".": false} {
+		pin, err := bases.Pin(sandbox.Source{Base: project, Rel: rel})
+		if _, withheld := errors.AsType[*mounts.WithheldError](err); withheld == free {
+			t.Errorf("%s: %v", rel, err)
+		}
+		if err == nil {
+			pin.Close()
+		}
+	}
+	for _, file := range []string{file, link} {
+		if !slices.Contains(hidden, file) {
+			t.Errorf("%s is not among %v", file, hidden)
+		}
+	}
+}
+
 // TestNoRequestReachesACredential: what a route reads its credential from is kept from children, also where a root for context holds it.
 func TestNoRequestReachesACredential(t *testing.T) {
 	top := t.TempDir()

@@ -137,9 +137,12 @@ func withheldPlaces(c configs.Config) []mounts.Withheld {
 	if !c.Gateway.Own() {
 		places = append(places, mounts.Withheld{Path: c.Gateway.State, What: "the gateway's directory"})
 	}
+	for _, file := range c.Files() {
+		places = append(places, mounts.Withheld{Path: file, What: "the watcher's configuration", Socket: true}) // that is: the file, and whatever holds it
+	}
 	files, dirs := c.Gateway.Credentials()
 	for _, file := range files {
-		places = append(places, mounts.Withheld{Path: file, What: credentials, Socket: true}) // that is: the file, and whatever holds it
+		places = append(places, mounts.Withheld{Path: file, What: credentials, Socket: true}) // the same
 	}
 	for _, dir := range dirs {
 		places = append(places, mounts.Withheld{Path: dir, What: credentials})

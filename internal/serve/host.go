@@ -157,10 +157,7 @@ func (h *host) lookAround(context.Context) error {
 
 // lock keeps other watchers out: from the state directory wholly, from each outbox until it is free.
 func (h *host) lock(ctx context.Context) error {
-	if err := os.MkdirAll(h.Config.State, 0o700); err != nil {
-		return fmt.Errorf("make the state directory: %w", err)
-	}
-	if err := ownState(h.Config.State); err != nil {
+	if err := MakeState(h.Config.State); err != nil {
 		return err
 	}
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),

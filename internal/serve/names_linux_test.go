@@ -103,7 +103,38 @@ func TestBadStates(t *testing.T) {
 		"another owner": {
 			func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chown(s.config.State, user, user)) },
 			func(s *shop) { s.must(os.Chown(s.config.State, 0, 0)) },
-			"belongs to another user",
+			"state belongs to user 2000000077",
+		},
+		"below another user's directory": {
+			func(s *shop) {
+				s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
+				s.must(os.MkdirAll(s.config.State, 0o700))
+				s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
+			},
+			func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
+			"hers belongs to user 2000000077",
+		},
+		"to be made below another user's directory": {
+			func(s *shop) {
+				s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
+				s.must(os.Mkdir(filepath.Join(s.dir, "hers"), 0o755))
+				s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
+			},
+			func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
+			"hers belongs to user 2000000077",
+		},
+		"by a link of another user": {
+			func(s *shop) {
+				s.must(os.MkdirAll(filepath.Join(s.dir, "real", "state"), 0o700))
+				s.must(os.Mkdir(filepath.Join(s.dir, "shared"), 0o755))
+				s.must(os.Chmod(filepath.Join(s.dir, "shared"), os.ModeSticky|0o777))
+				link := filepath.Join(s.dir, "shared", "link")
+				s.must(os.Symlink(filepath.Join(s.dir, "real"), link))
+				s.must(os.Lchown(link, user, user))
+				s.config.State = filepath.Join(link, "state")
+			},
+			func(s *shop) { s.must(os.Lchown(filepath.Join(s.dir, "shared", "link"), 0, 0)) },
+			"link belongs to user 2000000077",
 		},
 		"open to the group": {
 			func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chmod(s.config.State, 0o770)) },

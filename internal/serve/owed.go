@@ -23,7 +23,7 @@ var errNotTakenUp = errors.New("it was told to stop before it took up what an ea
 // owed is a *watcher.OwedError where a watcher was told to stop before it began, and an earlier one left runs. It is nil where the
 // watcher is to keep what runs, and where another one has the state directory.
 func owed(c configs.Config) error {
-	if c.Shutdown.Running == configs.Keep || ownState(c.State) != nil {
+	if c.Shutdown.Running == configs.Keep || configs.HeldState(c.State) != nil {
 		return nil // an unsafe state directory is one in which no watcher has run
 	}
 	held, err := lock.State(c.State, "a watcher that stops")

@@ -32,6 +32,9 @@ type Installation struct {
 
 // LockInstallation finds the installation of a state directory on which no watcher runs.
 func LockInstallation(ctx context.Context, state, who string) (*Installation, error) {
+	if err := configs.HeldState(state); err != nil {
+		return nil, err
+	}
 	held, err := lock.State(state, who)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func TestAStateOfAnother(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{"run": run(), "check": trial(), "purge": hold()} {
-		if err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		if err == nil || !strings.Contains(err.Error(), "belongs to user 4242") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -91,26 +90,11 @@ const trialPrefix = "check-"
 func (t *Trial) makeState() error {
 	_, err := os.Lstat(t.config.State)
 	t.madeState = errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(t.config.State, 0o700); err != nil {
-		return fmt.Errorf("make the state directory: %w", err)
-	}
-	if err := ownState(t.config.State); err != nil {
+	if err := MakeState(t.config.State); err != nil {
 		return err
 	}
 	t.state = filepath.Join(t.config.State, trialPrefix+t.id)
 	return os.Mkdir(t.state, 0o700)
-}
-
-// ownState refuses a state directory of another user, because that user could exchange the files in it.
-func ownState(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at the state directory: %w", err)
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("the state directory %s belongs to another user; run as that user or choose another directory", dir)
-	}
-	return nil
 }
 
 // userOf returns the owner of a directory, or otherwise where it cannot be seen.

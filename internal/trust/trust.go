@@ -1,8 +1,9 @@
 // Package trust decides whether users other than root and the watcher's own can replace a file or directory that the
-// watcher executes, or shows to a sandbox.
+// watcher executes, takes orders from, or shows to a sandbox.
 //
-//	err := trust.Places().Check("/srv/rootfs")              // a path that the configuration names
-//	err := trust.Programs(own).Check("/usr/local/bin/runsc") // a program, with what the watcher itself was executed from
+//	err := trust.Places().Check("/srv/rootfs")                // a path that the configuration names
+//	real, err := trust.Places().Follow("/etc/torno/watcher.yaml") // the same, where links may lead there
+//	real, err := trust.Programs(own).Follow("/usr/bin/runsc") // a program, with what the watcher itself was executed from
 //
 // Check promises, when it returns nil: the path leads through no link, the file and every directory above it belong to
 // trusted users, and no other user may write them. A directory with the sticky bit may be written by all users, because
@@ -19,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -68,6 +70,61 @@ func (r Rule) Check(path string) error {
 	}
 }
 
+// maxLinks bounds how many links a path leads through, as the kernel does.
+const maxLinks = 40
+
+// Follow returns the path without links to which an absolute path leads. It makes sure that only trusted users can change
+// where it leads, and goes from the root down: once a directory is held, no other user can exchange what lies in it, so the
+// path leads there until a trusted user changes a step. With fs.ErrNotExist all that is there is held; follow it again once
+// the rest is made, because in a directory such as /tmp another user could have made it first.
+func (r Rule) Follow(path string) (string, error) {
+	way, err := r.Way(path)
+	if err != nil {
+		return "", err
+	}
+	return way[len(way)-1], nil
+}
+
+// Way follows a path as Follow does. It returns each link on the way, and at the end the path without links.
+func (r Rule) Way(path string) (way []string, err error) {
+	at := "/"
+	names := strings.Split(path, "/")
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
+		next := filepath.Join(at, name) // which takes "" and "." for at itself, and ".." for the directory above
+		info, err := os.Lstat(next)
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			if err := r.checkOne(next, info, len(names) == 0, false); err != nil {
+				return nil, err
+			}
+			at = next
+			continue
+		}
+		if !slices.Contains(r.users, ownerOf(info).Uid) {
+			return nil, foreign(next, info)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return nil, err
+		}
+		if way = append(way, next); len(way) > maxLinks {
+			return nil, &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		names = append(strings.Split(target, "/"), names...)
+	}
+	if r.alone {
+		err = r.Check(at) // which knows the directory that the file lies in
+	}
+	return append(way, at), err
+}
+
 // CheckFile makes sure that only trusted users own and may write a file that is open: its name is for the error.
 func (r Rule) CheckFile(name string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o020 != 0 {
@@ -85,11 +142,16 @@ func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &Error{at, "is a link; write the path to which it leads"}
 	case !slices.Contains(r.users, owner.Uid):
-		return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the watcher's user may lead there", owner.Uid)}
+		return foreign(at, info)
 	case !written || keepsEntries:
 		return nil
 	}
 	return &Error{at, fmt.Sprintf("can be written by others than its owner (mode %04o)", info.Mode().Perm())}
+}
+
+// foreign is the error for a file of a user who is not trusted.
+func foreign(at string, info fs.FileInfo) error {
+	return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the watcher's user may lead there", ownerOf(info).Uid)}
 }
 
 // othersWrite says whether users other than the owner may write. With an access list, the group's bits are those of the

@@ -91,7 +91,7 @@ var rooms = map[string]room{
 	"internal/images":            {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":            {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/gateway":           {ours: []string{"internal/gateway/budget", "internal/gateway/cache", "internal/gateway/registry", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
-	"internal/gateway/setup":     {ours: []string{"internal/gateway/prices", "internal/gateway/route"}, theirs: []string{yaml}},
+	"internal/gateway/setup":     {ours: []string{"internal/gateway/prices", "internal/gateway/route", "internal/trust"}, theirs: []string{yaml}},
 	"internal/gateway/upstreams": {ours: []string{
 		"internal/gateway", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/route",
 	}},
@@ -241,7 +241,7 @@ var rooms = map[string]room{
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor", "internal/events",
-			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service", "watcher/session",
+			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service", "internal/trust", "watcher/session",
 		},
 		theirs: []string{unix, yaml, "golang.org/x/term"},
 	},

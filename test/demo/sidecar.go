@@ -38,7 +38,7 @@ const (
 	composedOutbox = "/srv/torno/outbox"
 	composedState  = "/var/lib/torno"
 	composedSocket = "/var/run/docker.sock"
-	composedConfig = "./watcher.yaml"
+	composedConfig = "/etc/torno/sidecar.yaml"
 )
 
 // performSidecar sets up, plays, and takes everything away again.
@@ -71,7 +71,7 @@ func (s *sidecar) configure(context.Context) (err error) {
 	if s.file, err = readCompose(filepath.Join(composeDir, "compose.yaml")); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(composeDir, composedConfig))
+	text, err := os.ReadFile(filepath.Join(composeDir, "watcher.yaml"))
 	if err != nil {
 		return err
 	}

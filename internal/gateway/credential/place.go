@@ -34,7 +34,7 @@ func (f file) String() string { return string(f) }
 func (f file) costs() bool    { return false }
 
 func (f file) read(context.Context) (string, error) {
-	opened, err := os.OpenFile(string(f), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	opened, err := trust.Places().OpenFile(string(f))
 	if err != nil {
 		return "", err
 	}
@@ -43,8 +43,6 @@ func (f file) read(context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a file", f)
 	case info.Mode().Perm()&0o007 != 0:
 		return "", fmt.Errorf("%s may be read by everybody (mode %04o); chmod 600 %s", f, info.Mode().Perm(), f)
 	}
@@ -66,6 +64,9 @@ func (c command) costs() bool    { return true }
 
 // read runs it, once, in a group of its own, which is ended with it.
 func (c command) read(ctx context.Context) (string, error) {
+	if _, err := trust.Places().Follow(c[0]); err != nil { // it runs by its own name, by which some programs choose what they do
+		return "", err
+	}
 	ctx, stop := context.WithTimeout(ctx, maxCommand)
 	defer stop()
 	out := &bounded{most: maxText, full: stop}

@@ -277,3 +277,37 @@ func TestASecretInUseIsRemembered(t *testing.T) {
 		t.Errorf("%d secrets are remembered", len(known.forms))
 	}
 }
+
+// TestACredentialIsHeld (H25): a file or a command that another user can exchange is neither read nor run.
+func TestACredentialIsHeld(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOTHING WAS TRIED: only root gives directories away")
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	path := written(t, "#!/bin/sh\ntouch "+ran+"; echo "+key+"\n")
+	for what, c := range map[string]route.Credential{
+		"file":    {Kind: "file", Path: path, Header: "x-api-key"},
+		"command": {Kind: "command", Command: []string{path}, Header: "x-api-key"},
+	} {
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(filepath.Dir(path), 4711, 4711); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := opened(t, c)
+		_, value, err := s.Header(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "belongs to user 4711") {
+			t.Errorf("%s: %q, %v", what, value, err)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Errorf("%s: it ran", what)
+		}
+		if err := os.Chown(filepath.Dir(path), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if s, _ = opened(t, c); what == "command" && header(t, s) != key {
+			t.Error("the command is not run where it is held")
+		}
+	}
+}

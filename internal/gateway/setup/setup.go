@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
 	"torno/internal/nearest"
+	"torno/internal/trust"
 )
 
 // Setup is the operator's file.
@@ -42,9 +42,9 @@ func Load(path string) (Setup, error) {
 	return s, nil
 }
 
-// Read returns what is in a file.
+// Read returns what is in a file that no other user can exchange: it names the commands that print credentials.
 func Read(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := trust.Places().OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

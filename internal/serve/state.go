@@ -1,0 +1,17 @@
+package serve
+
+import (
+	"fmt"
+	"os"
+
+	"torno/configs"
+)
+
+// MakeState makes the state directory where it is missing, and refuses one that another user could exchange. It looks
+// afterwards: what is missing in a directory such as /tmp can be made by any user first.
+func MakeState(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	return configs.HeldState(dir)
+}
