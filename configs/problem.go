@@ -35,6 +35,29 @@ func (p Problem) String() string {
 // Error is every problem of a configuration, in the order of its lines.
 type Error struct{ Problems []Problem }
 
+// ByOutbox parts the problems of single outboxes, which others need not suffer from, from the rest, which is nil where there are no others.
+func (e *Error) ByOutbox(outboxes []Outbox) (each map[string]error, rest error) {
+	parts, others := map[string]*Error{}, &Error{}
+	for _, p := range e.Problems {
+		part := others
+		for _, o := range outboxes {
+			if holds("outboxes."+o.Name, p.Key) {
+				part = cmp.Or(parts[o.Name], &Error{})
+				parts[o.Name] = part
+			}
+		}
+		part.Problems = append(part.Problems, p)
+	}
+	each = map[string]error{}
+	for name, part := range parts {
+		each[name] = part
+	}
+	if len(others.Problems) > 0 {
+		rest = others
+	}
+	return each, rest
+}
+
 // maxShown bounds an error's text; a file in another format can have a problem on every line.
 const maxShown = 50
 

@@ -22,6 +22,7 @@ type Dir struct {
 	gid   uint32
 	stamp Stamp
 	clock fsClock
+	why   error // why it is nowhere; nil where it is a directory of the parent's
 }
 
 // OpenDir opens the outbox at path, which must itself be a directory and not a link to one.
@@ -104,6 +105,9 @@ func (d *Dir) OpenRoot() (*os.Root, error) { return d.root.OpenRoot(".") }
 // Alive fails with ErrMoved when the path no longer leads to the open directory: it was removed, replaced, or something
 // was mounted over it. Files would still be read and written there, but the other side would not see them.
 func (d *Dir) Alive() error {
+	if d.why != nil {
+		return fmt.Errorf("outbox %q: %w: %w", d.path, ErrMoved, d.why)
+	}
 	var now unix.Stat_t
 	err := unix.Lstat(d.path, &now)
 	switch {

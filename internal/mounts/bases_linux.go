@@ -24,26 +24,44 @@ type Bases struct {
 	closed   bool
 }
 
-// OpenBases opens each directory once. It follows symbolic links in these paths now, and never again, and only links that
-// belong to root or to us: another owner could exchange a link and so decide what is mounted. Close closes them.
+// OpenBases opens each directory once, see Add. Close closes them.
 func OpenBases(paths []string) (*Bases, error) {
 	b := &Bases{held: make(map[string]*anchor, len(paths))}
+	if err := b.Add(paths); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Add opens directories that are not held yet: all of them, or none. It follows symbolic links in these paths now, and never
+// again, and only links that belong to root or to us: another owner could exchange a link and so decide what is mounted.
+func (b *Bases) Add(paths []string) error {
+	added := make(map[string]*anchor, len(paths))
 	for _, path := range paths {
-		if b.held[path] != nil {
+		if b.holds(path) || added[path] != nil {
 			continue
 		}
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-			b.Close()
-			return nil, fmt.Errorf("root %q is not a clean absolute path", path)
+			letGoAll(slices.Collect(maps.Values(added)))
+			return fmt.Errorf("root %q is not a clean absolute path", path)
 		}
 		root, err := openBase(path)
 		if err != nil {
-			b.Close()
-			return nil, err
+			letGoAll(slices.Collect(maps.Values(added)))
+			return err
 		}
-		b.held[path] = root
+		added[path] = root
 	}
-	return b, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.Copy(b.held, added)
+	return nil
+}
+
+func (b *Bases) holds(path string) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.held[path] != nil
 }
 
 func openBase(path string) (*anchor, error) {

@@ -33,6 +33,7 @@ type (
 
 func OpenTrustedDir(string) (*os.File, error)                  { return nil, ErrNeedsLinux }
 func OpenBases([]string) (*Bases, error)                       { return nil, ErrNeedsLinux }
+func (*Bases) Add([]string) error                              { return ErrNeedsLinux }
 func (*Bases) Pin(sandbox.Source) (*Pin, error)                { return nil, ErrNeedsLinux }
 func (*Bases) PinAs(sandbox.Source, User) (*Pin, error)        { return nil, ErrNeedsLinux }
 func (User) Do(func() error) error                             { return ErrNeedsLinux }

@@ -19,46 +19,94 @@ import (
 // openOutboxes opens each outbox, once: the lock, the watcher and the launchers get what was opened here, and not whatever
 // is at its path when they come to look.
 func (h *host) openOutboxes(context.Context) error {
+	h.dirs = make([]*delegation.Dir, len(h.Config.Outboxes))
+	h.later(h.closeDirs)
 	var looks []os.FileInfo
-	for i, o := range h.Config.Outboxes {
-		dir, err := delegation.OpenDir(o.Dir)
+	for i := range h.Config.Outboxes {
+		info, err := h.openOutbox(i, looks)
 		if err != nil {
-			return err
-		}
-		h.later(dir.Close)
-		h.dirs = append(h.dirs, dir)
-		info, err := dir.Info()
-		if err != nil {
-			return fmt.Errorf("look at the outbox: %w", err)
-		}
-		same := func(other os.FileInfo) bool { return os.SameFile(info, other) }
-		if j := slices.IndexFunc(looks, same); j >= 0 {
-			other := h.Config.Outboxes[j]
-			return fmt.Errorf("outboxes %s and %s are one directory, by the names %s and %s; give each parent a directory of its own",
-				other.Name, h.Config.Outboxes[i].Name, other.Dir, o.Dir)
+			if err := h.closeOutbox(i, err); err != nil {
+				return err
+			}
 		}
 		looks = append(looks, info)
 	}
 	return nil
 }
 
-// openRoots opens every directory that a parent reaches.
+// errOneDirectory closes the second of two outboxes that are the same.
+var errOneDirectory = errors.New("are one directory")
+
+// openOutbox opens one outbox, which must be none of the directories that were looked at before it.
+func (h *host) openOutbox(i int, before []os.FileInfo) (info os.FileInfo, err error) {
+	o := h.Config.Outboxes[i]
+	if why := h.closed[o.Name]; why != nil {
+		return nil, why
+	}
+	if h.dirs[i], err = delegation.OpenDir(o.Dir); err != nil {
+		return nil, err
+	}
+	if info, err = h.dirs[i].Info(); err != nil {
+		return nil, fmt.Errorf("look at the outbox: %w", err)
+	}
+	same := func(other os.FileInfo) bool { return other != nil && os.SameFile(info, other) }
+	if j := slices.IndexFunc(before, same); j >= 0 {
+		other := h.Config.Outboxes[j]
+		return nil, fmt.Errorf("outboxes %s and %s %w, by the names %s and %s; give each parent a directory of its own",
+			other.Name, o.Name, errOneDirectory, other.Dir, o.Dir)
+	}
+	return info, nil
+}
+
+func (h *host) closeDirs() (err error) {
+	for _, dir := range h.dirs {
+		if dir != nil {
+			err = errors.Join(err, dir.Close())
+		}
+	}
+	return err
+}
+
+// openRoots opens every directory that a parent reaches, and withholds what no child may see.
 func (h *host) openRoots(context.Context) (err error) {
-	if h.bases, err = openBases(h.Config, roots(h.Config.Outboxes)); err != nil {
+	if h.bases, err = mounts.OpenBases(nil); err != nil {
 		return err
 	}
 	h.later(h.bases.Close)
-	if err := rootsApart(h.Config, h.bases); err != nil {
+	if err := withhold(h.bases, h.Config); err != nil {
 		return err
 	}
-	for _, dir := range h.dirs {
-		info, err := dir.Info()
-		if err != nil {
-			return fmt.Errorf("look at the outbox: %w", err)
+	for i, o := range h.Config.Outboxes {
+		why := h.closed[o.Name]
+		switch {
+		case errors.Is(why, errOneDirectory):
+			continue // it is withheld as the other one
+		case why != nil:
+			_ = withholdOutbox(h.bases, h.Config, i) // as far as it is there
+			continue
 		}
-		if !h.bases.Is(dir.Path(), info) {
-			return fmt.Errorf("outbox %q %w: it was replaced while the watcher started; start it again", dir.Path(), delegation.ErrMoved)
+		if why = errors.Join(h.openRootsOf(i), withholdOutbox(h.bases, h.Config, i)); why == nil {
+			continue
 		}
+		if err := h.closeOutbox(i, why); err != nil {
+			return err
+		}
+	}
+	return errors.Join(h.bases.Check(), rootsApart(h.Config, h.bases))
+}
+
+// openRootsOf opens the roots of one outbox, and the outbox as one of them, which must be the directory that is held.
+func (h *host) openRootsOf(i int) error {
+	if err := h.bases.Add(roots(h.Config.Outboxes[i : i+1])); err != nil {
+		return err
+	}
+	dir := h.dirs[i]
+	info, err := dir.Info()
+	if err != nil {
+		return fmt.Errorf("look at the outbox: %w", err)
+	}
+	if !h.bases.Is(dir.Path(), info) {
+		return fmt.Errorf("outbox %q %w: it was replaced while the watcher started", dir.Path(), delegation.ErrMoved)
 	}
 	return nil
 }
@@ -103,26 +151,49 @@ func roots(outboxes []configs.Outbox) []string {
 	return all
 }
 
-// openBases opens the directories of parents, and withholds from them our own files and the outboxes themselves, under every
-// name. A directory that is part of those is the operator's mistake.
+// openBases opens the directories of parents, and withholds from them our own files and the outboxes themselves. A directory
+// that is part of those is the operator's mistake.
 func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	bases, err := mounts.OpenBases(paths)
 	if err != nil {
 		return nil, err
 	}
+	err = withhold(bases, c)
+	for i := range c.Outboxes {
+		err = errors.Join(err, withholdOutbox(bases, c, i))
+	}
+	if err == nil {
+		err = bases.Check()
+	}
+	if err != nil {
+		return nil, errors.Join(err, bases.Close())
+	}
+	return bases, nil
+}
+
+// withhold keeps our own files from sandboxes, under every name.
+func withhold(bases *mounts.Bases, c configs.Config) error {
 	for _, place := range withheldPlaces(c) {
 		err := bases.Withhold(place)
 		if place.What == credentials && errors.Is(err, fs.ErrPermission) {
 			continue // what the watcher cannot reach it cannot mount
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(err, bases.Close())
+			return err
 		}
 	}
-	if err := bases.Check(); err != nil {
-		return nil, errors.Join(err, bases.Close())
+	return nil
+}
+
+// withholdOutbox keeps an outbox itself from sandboxes, under every name.
+func withholdOutbox(bases *mounts.Bases, c configs.Config, i int) error {
+	err := bases.Withhold(mounts.Withheld{
+		Path: c.Outboxes[i].Dir, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return bases, nil
+	return err
 }
 
 // credentials are withheld as this.
@@ -146,11 +217,6 @@ func withheldPlaces(c configs.Config) []mounts.Withheld {
 	}
 	for _, dir := range dirs {
 		places = append(places, mounts.Withheld{Path: dir, What: credentials})
-	}
-	for i, o := range c.Outboxes {
-		places = append(places, mounts.Withheld{
-			Path: o.Dir, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
-		})
 	}
 	return places
 }

@@ -30,16 +30,18 @@ func TestTheOutboxIsSwappedWhileAWatcherStarts(t *testing.T) {
 	trial := attack.Trial{Row: "O23", Where: "fake, at the start"}
 
 	s := newShop(t)
-	h := &host{Options: s.options()}
+	h := &host{Options: s.options(), closed: closedOutboxes{}}
 	defer func() { s.must(h.close()) }()
 	s.must(h.makeOutboxes(t.Context()))
+	s.must(h.makeState(t.Context()))
 	s.must(h.openOutboxes(t.Context()))
 	s.swap()
 	trial.Tried++
-	if err := h.openRoots(t.Context()); errors.Is(err, delegation.ErrMoved) {
+	s.must(h.openRoots(t.Context()))
+	if why := h.closed[s.config.Outboxes[0].Name]; errors.Is(why, delegation.ErrMoved) {
 		trial.Held++
 	} else {
-		t.Errorf("the roots of another directory are held: %v", err)
+		t.Errorf("the roots of another directory are held: %v", why)
 	}
 	bases, err := openBases(h.Config, roots(h.Config.Outboxes))
 	s.must(err)

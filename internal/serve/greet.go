@@ -17,10 +17,13 @@ func (h *host) greet(ctx context.Context) {
 		h.Log.Warn("an outbox has not been listed yet; the others are served", "error", err)
 	}
 	h.notify.ready()
+	h.reloads.add(h.closed.lines())
 	h.reloads.finish(nil)
-	served := make([]string, len(h.Config.Outboxes))
+	var served []string
 	for i, o := range h.Config.Outboxes {
-		served[i] = o.Dir + " (" + o.Name + ")"
+		if !h.isClosed(i) {
+			served = append(served, o.Dir+" ("+o.Name+")")
+		}
 	}
 	about := []any{"outboxes", strings.Join(served, ", "), "version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
 	for _, name := range slices.Sorted(maps.Keys(h.launchers)) {
@@ -33,7 +36,7 @@ func (h *host) greet(ctx context.Context) {
 		h.warnDemands(name, guarantees)
 	}
 	h.Log.Info("serving", about...)
-	if h.MakeOutbox {
+	if h.MakeOutbox && len(served) > 0 {
 		h.Log.Info("try", "next", "subagent --outbox "+h.Config.Outboxes[0].Dir+" spawn --wait -- 'echo hello'")
 	}
 }

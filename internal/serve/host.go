@@ -56,7 +56,9 @@ type host struct {
 	decided   configs.Config // Config, with a launcher for each profile that has left it to us
 	notify    notifier
 	init      string
-	dirs      []*delegation.Dir // of the outboxes
+	closed    closedOutboxes
+	returned  chan struct{}     // closed when a closed outbox can be opened
+	dirs      []*delegation.Dir // of the outboxes; a stand-in for one that is closed
 	locks     []*outboxLock     // of each of them
 	state     *stateLock
 	journal   *journal.Journal
@@ -107,9 +109,9 @@ func Run(ctx context.Context, o Options) (err error) {
 // open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it had taken
 // stay locked, for the next host or for Run, which unlocks them.
 func open(ctx context.Context, o Options) (h *host, err error) {
-	h = &host{Options: o, notify: notifierOf(os.Getenv)}
+	h = &host{Options: o, notify: notifierOf(os.Getenv), closed: closedOutboxes{}, returned: make(chan struct{})}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.makeState, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
 		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
@@ -146,20 +148,8 @@ func (h *host) findInit(context.Context) (err error) {
 
 func (h *host) reachLaunchers(ctx context.Context) error { return reach(ctx, h.Launchers, h.Config) }
 
-// lookAround looks at what the configuration names on this machine.
-func (h *host) lookAround(context.Context) error {
-	warnings, err := h.Config.CheckHost()
-	for _, w := range warnings {
-		h.Log.Warn("look at the configuration", "warning", w.String())
-	}
-	return err
-}
-
 // lock keeps other watchers out: from the state directory wholly, from each outbox until it is free.
 func (h *host) lock(ctx context.Context) error {
-	if err := MakeState(h.Config.State); err != nil {
-		return err
-	}
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
 	if err := h.lockState(ctx, who); err != nil {

@@ -208,9 +208,9 @@ func TestOneDirectoryForTwoOutboxes(t *testing.T) {
 	s := newShop(t)
 	first := s.config.Outboxes[0]
 	s.addOutbox(s.alias(first.Dir, "alias"), filepath.Join(s.dir, "free"))
-	err := s.starts()
-	if err == nil || !strings.Contains(err.Error(), "outboxes "+first.Name+" and second are one directory") {
-		t.Errorf("it ended with %v", err)
+	s.must(s.starts())
+	if !strings.Contains(s.said.String(), "outbox=second because=\"outboxes "+first.Name+" and second are one directory") {
+		t.Errorf("it is not said:\n%s", &s.said)
 	}
 }
 

@@ -19,9 +19,9 @@ const (
 	onTheWay   = 0o755
 )
 
-// makeOutboxes makes the outboxes and the allowed roots in them, if that was asked for.
+// makeOutboxes makes the outboxes and the allowed roots in them, if that was asked for, before the first host of a process.
 func (h *host) makeOutboxes(context.Context) error {
-	if !h.MakeOutbox {
+	if !h.MakeOutbox || h.handed != nil && h.handed.state != nil {
 		return nil
 	}
 	return MakeOutboxes(h.Config)

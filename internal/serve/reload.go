@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"torno/configs"
-	"torno/delegation"
 	"torno/internal/retry"
 )
 
@@ -17,7 +17,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
 	defer stop()
 	defer context.AfterFunc(a.stopping, stop)()
-	reopen, later := h.watcher.Reopen(), make(<-chan time.Time)
+	reopen, returned, later := h.watcher.Reopen(), h.returned, make(<-chan time.Time)
 	for {
 		select {
 		case <-ctx.Done():
@@ -32,6 +32,9 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 		case <-a.reload:
 		case <-reopen:
 			reopen, later = nil, time.After(h.opened.due())
+			continue
+		case <-returned:
+			returned, later = nil, time.After(h.opened.due())
 			continue
 		case <-later:
 			h.opened.asked()
@@ -71,7 +74,7 @@ func (h *host) again(ctx context.Context, a asked) *Options {
 	if a.stopping.Err() != nil {
 		return nil
 	}
-	err := errors.Join(h.mayBecome(ctx, h.Config), h.mayOpen())
+	err := h.mayBecome(ctx, h.Config)
 	if err == nil {
 		err = h.awaitLaunchers(ctx, a, h.Config)
 	}
@@ -82,20 +85,6 @@ func (h *host) again(ctx context.Context, a asked) *Options {
 	h.Log.Info("opening everything anew, under the same configuration")
 	next := h.Options
 	return &next
-}
-
-// mayOpen says which outbox cannot be opened.
-func (h *host) mayOpen() error {
-	for _, o := range h.Config.Outboxes {
-		dir, err := delegation.OpenDir(o.Dir)
-		if err != nil {
-			return err
-		}
-		if err := dir.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // paced keeps a parent that moves its directory to and fro from having everything opened anew as often as it likes: each time
@@ -163,7 +152,16 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if key, was, is := h.Config.MovedSocket(c); key != "" {
 		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
 	}
-	if _, err := c.CheckHost(); err != nil {
+	closed, _, err := examined(c)
+	for _, o := range c.Outboxes { // new directories that are not to be had are the operator's mistake
+		same := func(was configs.Outbox) bool {
+			return was.Name == o.Name && was.Dir == o.Dir && slices.Equal(was.Allow, o.Allow) && slices.Equal(was.Read, o.Read)
+		}
+		if why := closed[o.Name]; why != nil && !slices.ContainsFunc(h.Config.Outboxes, same) {
+			err = errors.Join(err, why)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return reach(ctx, h.Launchers, c)
@@ -172,8 +170,11 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 // ErrBetween says that no next host has taken up the runs that a reload left to it.
 var ErrBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
 
-// retries are how often a configuration that was served is opened again, ever more slowly.
+// retries are how often a watcher that is told to stop still tries to open the configuration that was served.
 const retries = 5
+
+// slowestRetry is how often such a configuration is opened again at least.
+const slowestRetry = 30
 
 // replace opens the host of a new configuration after this one, which has left its runs to it. Where that fails, the old
 // configuration serves on. A host that is told to stop meanwhile first takes up the runs, to end them; when it is told
@@ -187,8 +188,12 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 		h.reloads.finish(fmt.Errorf("it cannot be served, and the old one stays: %w", err))
 		previous := h.Options
 		replaced, err = open(ctx, previous)
-		for try := 1; err != nil && try <= retries && retry.Pause(ctx, time.Duration(try)*time.Second) == nil; try++ {
-			replaced, err = open(ctx, previous) // a site, or a directory, may only have gone for a moment
+		for try := 1; err != nil && (a.stopping.Err() == nil || try <= retries); try++ { // a site may only have gone for a moment
+			h.Log.Warn("the earlier configuration cannot be opened again yet; trying again", "error", err)
+			if retry.Pause(ctx, time.Second*time.Duration(min(try, slowestRetry))) != nil {
+				break
+			}
+			replaced, err = open(ctx, previous)
 		}
 	}
 	if replaced == nil && err == nil {

@@ -65,6 +65,16 @@ func (r *reloads) found(changes []string) {
 	r.changes = changes
 }
 
+// add notes what else is to be told of what is served now.
+func (r *reloads) add(lines []string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes = append(r.changes, lines...)
+}
+
 // waitFor notes what a reload waits for; "" when it does not wait any more.
 func (r *reloads) waitFor(what string) {
 	if r == nil {

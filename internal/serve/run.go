@@ -37,6 +37,7 @@ func (h *host) serve(a asked) (next *Options, err error) {
 		h.pools.fill(open, Policies(h.decided))
 	})
 	around.Go(func() { h.sayStop(open, a) })
+	around.Go(func() { h.awaitClosed(open) })
 	around.Go(func() {
 		if next = h.awaitReload(open, a); next != nil {
 			h.watcher.Keep()

@@ -58,6 +58,7 @@ type shop struct {
 	beforeReach func()                      // called when a launcher is reached for
 	beforeOpen  func(context.Context) error // called when a launcher is opened
 	about       func(context.Context) error // called when the engine is asked about itself
+	asItIs      bool                        // no outbox is made
 }
 
 // paper collects what is logged.
@@ -161,7 +162,7 @@ func (s *shop) options() Options {
 	config := s.config
 	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
-		Config: config, MakeOutbox: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
+		Config: config, MakeOutbox: !s.asItIs, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
 		Log: s.log(),
 	}
 }

@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"torno/configs"
 )
+
+func (h *host) makeState(context.Context) error { return MakeState(h.Config.State) }
 
 // MakeState makes the state directory where it is missing, and refuses one that another user could exchange. It looks
 // afterwards: what is missing in a directory such as /tmp can be made by any user first.

@@ -16,6 +16,9 @@ const awayEvery = 500 * time.Millisecond
 // operator meant, and the directory may lie where another parent reads it. Nor is it served while another process holds
 // its lock: that may be a watcher which runs the same requests.
 func (o *Outbox) Trouble() error {
+	if o.Dir.Why() != nil {
+		return o.Leads()
+	}
 	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ensureLock())
 }
 

@@ -16,9 +16,15 @@ type ElsewhereError struct {
 	Requests   bool   // requests lie in the other directory
 	Left       bool   // the other directory left the path while the watcher looked at it
 	Twin       string // the outbox from whose directory nothing tells this one, "" for none
+	Closed     error  // why the directory, or a root of the outbox, could not be opened
 }
 
+func (e *ElsewhereError) Unwrap() error { return e.Closed }
+
 func (e *ElsewhereError) Error() string {
+	if e.Closed != nil {
+		return fmt.Sprintf("outbox %s is not served until it can be: %v; the watcher goes on looking", e.Name, e.Closed)
+	}
 	whose, stake := "another directory than before", "requests lie in that directory"
 	if e.Whose != "" {
 		whose = "the directory of the outbox that was called " + e.Whose
@@ -60,7 +66,9 @@ func (r *register) leadsElsewhere(claim *Claim, o journal.Outbox, why *Elsewhere
 		r.owner[o.ID] = claim
 	}
 	claim.ID, claim.known, claim.elsewhere = o.ID, o, why
-	claim.log.Error("the outbox is not served", "error", why)
+	if why.Closed == nil { // the host has said that
+		claim.log.Error("the outbox is not served", "error", why)
+	}
 }
 
 // IsOutdated says whether the outboxes are to be identified anew: an operator has decided, or the path leads to another
@@ -78,7 +86,7 @@ func (c *Claim) replaced() bool {
 
 // atPath opens the directory that is at the outbox's path in the place of the held one; nil where there is none.
 func (c *Claim) atPath() *delegation.Dir {
-	if c.Dir.Alive() == nil {
+	if c.Dir.Alive() == nil || c.Dir.Why() != nil { // of one that could not be opened, the host itself asks for all to be opened anew
 		return nil
 	}
 	there, err := delegation.OpenDir(c.Dir.Path())

@@ -26,7 +26,7 @@ func Identify(ctx context.Context, j *journal.Journal, claims []*Claim) error {
 // decide finds out which outbox each claim is, when its directory was looked at.
 func (r *register) decide(ctx context.Context) error {
 	r.match()
-	for _, decide := range []func(context.Context, *Claim) error{r.twin, r.renamed, r.returned, r.byName} {
+	for _, decide := range []func(context.Context, *Claim) error{r.closed, r.twin, r.renamed, r.returned, r.byName} {
 		for _, claim := range r.claims {
 			if claim.ID != "" || claim.elsewhere != nil {
 				continue
@@ -71,6 +71,24 @@ func newRegister(ctx context.Context, j *journal.Journal, claims []*Claim) (*reg
 	}
 	r.known, err = j.Outboxes(ctx)
 	return r, err
+}
+
+// closed decides about a claim whose directory could not be opened: it waits, and the runs of the outbox of its name with it.
+func (r *register) closed(_ context.Context, claim *Claim) error {
+	why := claim.Dir.Why()
+	if why == nil {
+		return nil
+	}
+	var known journal.Outbox
+	for _, is := range []func(*Claim, journal.Outbox) bool{called, liesAt} {
+		for _, o := range r.known {
+			if known.ID == "" && is(claim, o) && r.owner[o.ID] == nil {
+				known = o
+			}
+		}
+	}
+	r.leadsElsewhere(claim, known, &ElsewhereError{Closed: why})
+	return nil
 }
 
 // renamed decides about a claim that has the directory of a known outbox: it is that one under any name. Where another outbox has

@@ -1,0 +1,131 @@
+package serve
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/test/attack"
+)
+
+// doings are what a parent can make true of its own outbox.
+var doings = map[string]func(outbox string) (do, undo func() error){
+	"a root is a file": func(outbox string) (do, undo func() error) {
+		root := filepath.Join(outbox, "workspaces")
+		return func() error { return errors.Join(os.Rename(root, root+".away"), os.WriteFile(root, nil, 0o600)) },
+			func() error { return errors.Join(os.Remove(root), os.Rename(root+".away", root)) }
+	},
+	"the outbox is gone": func(outbox string) (do, undo func() error) {
+		return func() error { return os.Rename(outbox, outbox+".away") }, func() error { return os.Rename(outbox+".away", outbox) }
+	},
+	"the outbox is a file": func(outbox string) (do, undo func() error) {
+		return func() error { return errors.Join(os.Rename(outbox, outbox+".away"), os.WriteFile(outbox, nil, 0o600)) },
+			func() error { return errors.Join(os.Remove(outbox), os.Rename(outbox+".away", outbox)) }
+	},
+	"the outbox is a link": func(outbox string) (do, undo func() error) {
+		return func() error {
+				return errors.Join(os.Rename(outbox, outbox+".away"), os.Symlink(outbox+".away", outbox))
+			},
+			func() error { return errors.Join(os.Remove(outbox), os.Rename(outbox+".away", outbox)) }
+	},
+}
+
+// other has ask and answer go to the second outbox.
+func (s *shop) other(do func()) {
+	s.Helper()
+	boxes := s.config.Outboxes
+	s.config.Outboxes = []configs.Outbox{boxes[1], boxes[0]}
+	do()
+	s.config.Outboxes = boxes
+}
+
+// served says whether the first outbox is served.
+func (s *shop) served(id string) {
+	s.Helper()
+	s.ask(id, "echo served")
+	if r := s.answer(id); r.Status != delegation.StatusCompleted {
+		s.Errorf("%s: %+v", id, r)
+	}
+}
+
+// isBack undoes what closed the second outbox, and waits until that is served by itself.
+func (s *shop) isBack(undo func() error, id string) {
+	s.Helper()
+	s.must(undo())
+	s.other(func() { s.served(id) })
+}
+
+func (s *shop) saysClosed(times int) {
+	s.Helper()
+	s.eventually("it is said", func() bool {
+		return strings.Count(s.said.String(), `msg="an outbox is not served; it is looked at again until it can be, and the others are served" outbox=second`) >= times
+	})
+}
+
+// TestAParentClosesItsOwnOutboxAlone (H26): before a start, before a reload, in the middle of one, and while everything is
+// opened anew. The others are served, and when it is mended, its own is.
+func TestAParentClosesItsOwnOutboxAlone(t *testing.T) {
+	trial := attack.Trial{Row: "H26", Where: "fake", Oracle: true}
+	for name, doing := range doings {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.asItIs = true
+			s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o700))
+			second := filepath.Join(s.dir, "second")
+			s.addOutbox(second, filepath.Join(second, "workspaces"))
+			do, undo := doing(second)
+
+			s.must(do())
+			next := s.config
+			var between atomic.Value
+			between.Store(func() {})
+			s.beforeReach = func() { between.Load().(func())() }
+			ended := s.reloads(func() (configs.Config, error) {
+				next.MaxRunning++
+				return next, nil
+			})
+			s.saysClosed(1)
+			s.served("start")
+			s.isBack(undo, "start2")
+
+			var release func()
+			s.other(func() { release = s.running("held") })
+			s.must(do())
+			s.signals <- syscall.SIGHUP
+			s.saysClosed(2)
+			s.served("reload")
+			s.isBack(undo, "reload2")
+
+			left := func() int { return strings.Count(s.said.String(), "leaving what runs to the next watcher") }
+			before, once := left(), sync.Once{}
+			between.Store(func() {
+				if left() > before { // the old host has ended
+					once.Do(func() { s.must(do()) })
+				}
+			})
+			s.signals <- syscall.SIGHUP
+			s.saysClosed(3)
+			s.served("between")
+			s.isBack(undo, "between2")
+			release()
+			s.other(func() {
+				if r := s.answer("held"); r.Status != delegation.StatusCompleted || !strings.HasPrefix(r.StdoutTail, "before\n") {
+					s.Errorf("the run that went on: %+v", r)
+				}
+			})
+			s.stop(ended)
+		})
+		trial.Tried++
+		if !t.Failed() {
+			trial.Held++
+		}
+	}
+	attack.Record(t, trial)
+}
