@@ -127,12 +127,9 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 	}
 	defer root.Close()
 	if !o.dry {
-		cut, err := work.Interrupted(dir, root)
-		if err != nil {
+		cut, err := work.Interrupted(ctx, dir, root)
+		if err := errors.Join(c.tellInterrupted(cut), err); err != nil {
 			return 0, err
-		}
-		if cut != nil {
-			c.Say("an apply to %s that began at %s did not end; what it wrote counts", cut.Dir, cut.BeganAt.Format(time.RFC3339))
 		}
 	}
 	plan, err := work.Plan(ctx, dir, root)
@@ -151,6 +148,27 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 		return 0, cli.Hint(errors.Join(err, listing), "the same command goes on where this one ended")
 	}
 	return c.listSteps(plan, done, "wrote", dir)
+}
+
+// tellInterrupted says that an apply did not end, and names each file that the parent had saved meanwhile.
+func (c *app) tellInterrupted(cut *patch.Marker) error {
+	if cut == nil {
+		return nil
+	}
+	c.Say("an apply to %s that began at %s did not end; what it wrote counts", cut.Dir, cut.BeganAt.Format(time.RFC3339))
+	c.nameAll("put back: ", troubleLines(cut.PutBack))
+	c.nameAll("kept: ", troubleLines(cut.Kept))
+	if !c.JSON {
+		return nil
+	}
+	var all error
+	for _, t := range cut.PutBack {
+		all = errors.Join(all, c.Out.Object(applied{Path: t.Path, PutBack: t.Why}))
+	}
+	for _, t := range cut.Kept {
+		all = errors.Join(all, c.Out.Object(applied{Path: t.Path, Kept: t.Why}))
+	}
+	return all
 }
 
 // judge says what keeps a plan from being carried out.
@@ -228,6 +246,8 @@ type applied struct {
 	Conflict     string `json:"conflict,omitempty"`
 	Refused      string `json:"refused,omitempty"`
 	RunsByItself string `json:"runs_by_itself,omitempty"`
+	PutBack      string `json:"put_back,omitempty"`
+	Kept         string `json:"kept,omitempty"`
 }
 
 // listTroubles prints what keeps a plan from being carried out; asked are the files that run by themselves among it.

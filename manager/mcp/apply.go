@@ -59,6 +59,8 @@ type applied struct {
 	Refused   pathList `json:"refused,omitzero"`
 	Conflicts pathList `json:"conflicts,omitzero"`
 	Runs      pathList `json:"run_by_themselves,omitzero"`
+	PutBack   pathList `json:"put_back,omitzero"` // by this call, after an apply that did not end
+	Kept      pathList `json:"kept,omitzero"`     // files that one has left, and that may be the parent's
 	Deletes   string   `json:"deletes,omitempty"`
 	Said      string   `json:"says,omitempty"`
 	Trouble   foreign  `json:"untrusted_detail,omitzero"`
@@ -78,6 +80,8 @@ func (a applied) say() string {
 	a.Refused.say(&b, "refused")
 	a.Conflicts.say(&b, "conflict")
 	a.Runs.say(&b, "runs by itself")
+	a.PutBack.say(&b, "put back")
+	a.Kept.say(&b, "kept")
 	b.WriteString(a.Trouble.lines())
 	for _, said := range []string{a.Deletes, a.Said, noteInText} {
 		if said != "" {
@@ -152,12 +156,10 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 	defer root.Close()
 	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Note: note}
 	if !in.Dry {
-		cut, err := work.Interrupted(dir, root)
+		cut, err := work.Interrupted(ctx, dir, root)
+		said.tell(cut)
 		if err != nil {
 			return nil, err
-		}
-		if cut != nil {
-			said.Said = fmt.Sprintf("an earlier apply of %s did not end; what it wrote counts", cut.BeganAt.Format(time.RFC3339))
 		}
 	}
 	plan, err := work.Plan(ctx, dir, root)
@@ -187,6 +189,15 @@ func (s *Server) openTo(work *patch.Work, in applyInput, dir string) (*os.Root, 
 		return work.Origin()
 	}
 	return patch.OpenDirectory(s.m.Outbox(), dir)
+}
+
+// tell says that an earlier apply did not end, and names each file that was saved meanwhile.
+func (a *applied) tell(cut *patch.Marker) {
+	if cut == nil {
+		return
+	}
+	a.Said = fmt.Sprintf("an earlier apply of %s did not end; what it wrote counts", cut.BeganAt.Format(time.RFC3339))
+	a.PutBack, a.Kept = pathsOf(cut.PutBack), pathsOf(cut.Kept)
 }
 
 // judge fails where a plan may not be carried out, and says all that keeps it from that. Of a dry run it is only said.

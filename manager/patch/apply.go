@@ -61,8 +61,10 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if err := p.work.unchanged(); err != nil {
 		return 0, err
 	}
-	if _, err := p.work.clean(p.path, p.to); err != nil {
+	if cut, err := p.work.tidy(ctx, p.path, p.to); err != nil {
 		return 0, err
+	} else if cut.found() && cut.ID != p.work.told {
+		return 0, fmt.Errorf("%w: another apply of it was cut off meanwhile, and has left files to look at", ErrChanging)
 	}
 	id := randomName()
 	if err := p.begin(id); err != nil {
@@ -83,7 +85,7 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	}
 	err = errors.Join(err, p.work.advance(agreed))
 	if err == nil {
-		err = p.work.store.root.Remove(p.work.markerPath())
+		err = p.work.store.root.Remove(p.work.markerPath(p.path))
 	}
 	return done, err
 }
@@ -130,7 +132,7 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 	case Directory:
 		return p.to.mkdir(at)
 	case Link:
-		return p.to.link(ctx, at, s.After.Target, id, over{was: today})
+		return p.to.link(ctx, at, s.After.Target, id, over{was: today, after: s.After})
 	}
 	if today != nil && today.Digest == s.After.Digest {
 		return p.to.setExec(at, s.After.Exec)
@@ -140,7 +142,7 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 		return err
 	}
 	defer from.Close()
-	return p.to.write(ctx, at, from, s.After.Exec, id, over{was: today})
+	return p.to.write(ctx, at, from, s.After.Exec, id, over{was: today, after: s.After})
 }
 
 // delete deletes. A directory in which something else lies stays.

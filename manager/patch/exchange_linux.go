@@ -7,15 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchangeNames exchanges two names of a directory at once. Where the file system cannot do that, the error is errNoExchange.
-func exchangeNames(dir *os.Root, a, b string) error {
+// What renameWith does where there is something at the new name.
+const (
+	exchanging = unix.RENAME_EXCHANGE
+	failing    = unix.RENAME_NOREPLACE
+)
+
+// renameWith renames in a directory at once, and replaces nothing. Where the file system cannot do that, the error is
+// errNoExchange.
+func renameWith(dir *os.Root, from, to string, how uint) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	fd := int(f.Fd())
-	err = unix.Renameat2(fd, a, fd, b, unix.RENAME_EXCHANGE)
+	err = unix.Renameat2(fd, from, fd, to, how)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
 		return errNoExchange
 	}

@@ -4,4 +4,11 @@ package patch
 
 import "os"
 
-func exchangeNames(*os.Root, string, string) error { return errNoExchange }
+// What renameWith would do where there is something at the new name.
+const (
+	exchanging = iota
+	failing
+)
+
+// renameWith fails: this system has no such call.
+func renameWith(_ *os.Root, _, _ string, _ uint) error { return errNoExchange }

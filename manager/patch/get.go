@@ -30,7 +30,10 @@ type Getting struct {
 // Plan would refuse, git directories, what is there already, and what runs by itself in a repository of the parent's, as may
 // be said otherwise. It tells of each path when it is done.
 func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) error {
-	g := &getting{ctx: ctx, pick: pick, to: target{to.Root, to.Own}, may: may, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
+	g := &getting{
+		ctx: ctx, pick: pick, to: target{root: to.Root, own: to.Own}, may: may, tell: tell,
+		forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{},
+	}
 	if err := g.lookAround(); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func TestOneApplyAtATime(t *testing.T) {
 	s.must(err)
 	s.must(plans[0].begin("abc"))
 	write(t, s.ours(".torno-abc"), "half of it")
-	if _, err := s.take(Selection{}).Interrupted(s.origin, s.open(s.origin)); !errors.Is(err, ErrBusy) || s.has(s.ours(".torno-abc")) != "half of it" {
+	_, err = s.take(Selection{}).Interrupted(t.Context(), s.origin, s.open(s.origin))
+	if !errors.Is(err, ErrBusy) || s.has(s.ours(".torno-abc")) != "half of it" {
 		t.Errorf("%v: what the first one writes is %q", err, s.has(s.ours(".torno-abc")))
 	}
 	if _, err := plans[1].Apply(t.Context()); !errors.Is(err, ErrBusy) {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +13,42 @@ import (
 	"time"
 )
 
+// Marker is left by an apply to a directory that did not end.
+type Marker struct {
+	ID      string     `json:"id"` // of the names beside its places
+	Dir     string     `json:"dir"`
+	In      []string   `json:"in"`        // where what it has staged may be
+	Steps   []takenOut `json:"taken_out"` // what it may have taken out; nil if an earlier version has left the marker
+	BeganAt time.Time  `json:"began_at"`
+
+	// PutBack are the paths to which Interrupted has put back what the parent had saved there during the apply.
+	PutBack []Trouble `json:"-"`
+	// Kept are files that may be the parent's and cannot go back to their place. They stay.
+	Kept []Trouble `json:"-"`
+}
+
+// takenOut is a step that takes a file or a link out of its place. Was is what the plan knows of it, After is the
+// file or the link that replaces it.
+type takenOut struct {
+	Path  string `json:"path"`
+	Was   *Entry `json:"was"`
+	After *Entry `json:"after,omitempty"`
+}
+
 // begin says on the disk that the plan is being carried out.
 func (p *Plan) begin(id string) error {
-	m := Marker{ID: id, Dir: p.path, BeganAt: time.Now().UTC()}
+	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC()}
 	for i := range p.Steps {
-		m.In = append(m.In, path.Dir(p.Steps[i].Change.Path))
+		s := &p.Steps[i]
+		m.In = append(m.In, path.Dir(s.Change.Path))
+		if s.Today == nil || s.Today.Kind == Directory {
+			continue
+		}
+		t := takenOut{Path: s.Change.Path, Was: s.Today, After: s.After}
+		if s.After != nil && s.After.Kind == Directory {
+			t.After = nil // it is made when nothing is taken out any more
+		}
+		m.Steps = append(m.Steps, t)
 	}
 	slices.Sort(m.In)
 	m.In = slices.Compact(m.In)
@@ -24,49 +56,126 @@ func (p *Plan) begin(id string) error {
 	if err != nil {
 		return err
 	}
-	return p.work.store.replace(p.work.Base.Subagent, markerName, data)
+	return p.work.store.replace(p.work.Base.Subagent, markerName(p.path), data)
 }
 
-const markerName = "applying.json"
+// markerName has a name for each directory, so that an apply to one forgets nothing of another.
+func markerName(dir string) string { return "applying-" + digestOf([]byte(dir)) + ".json" }
 
-func (w *Work) markerPath() string { return filepath.Join(w.Base.Subagent, markerName) }
-
-// Marker is left by an apply that did not end.
-type Marker struct {
-	ID      string    `json:"id"` // of its temporary files
-	Dir     string    `json:"dir"`
-	In      []string  `json:"in"` // where temporary files may be
-	BeganAt time.Time `json:"began_at"`
+func (w *Work) markerPath(dir string) string {
+	return filepath.Join(w.Base.Subagent, markerName(dir))
 }
 
-// Interrupted says whether an apply of this child's work to a directory did not end, and removes the temporary file that it
-// may have left there. A plan is to be made after that.
-func (w *Work) Interrupted(dir string, root *os.Root) (m *Marker, err error) {
+// Interrupted says whether an apply of this child's work to a directory did not end, and looks at what it has left
+// there. It removes what was the apply's own. What the parent saved meanwhile goes back, or stays beside its place.
+// Make a plan after that.
+func (w *Work) Interrupted(ctx context.Context, dir string, root *os.Root) (m *Marker, err error) {
 	lock, err := w.store.lock(w.Base.Subagent)
 	if err != nil {
 		return nil, err
 	}
-	m, err = w.clean(dir, target{root, w.store.own})
+	m, err = w.tidy(ctx, dir, target{root: root, own: w.store.own})
+	if m != nil {
+		w.told = m.ID
+	}
 	return m, errors.Join(err, lock.Close())
 }
 
-// clean removes the temporary file that an apply to a directory has left. The lock must be held: one that is under way writes it.
-func (w *Work) clean(dir string, to target) (*Marker, error) {
-	m, err := w.marker()
-	if err != nil || m == nil || m.Dir != dir {
+// found says whether there is something to tell the parent.
+func (m *Marker) found() bool { return m != nil && len(m.PutBack)+len(m.Kept) > 0 }
+
+// tidy looks at what an apply to a directory has left. All of that is on the disk before another marker takes the
+// place of this one. The lock must be held: an apply that is under way works with these files.
+func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error) {
+	if err := w.adopt(dir); err != nil {
+		return nil, err
+	}
+	m, err := w.marker(dir)
+	if err != nil || m == nil {
 		return m, err
 	}
+	for _, s := range m.Steps {
+		if err := m.tidyStep(ctx, s, to); err != nil && !isAbsent(err) {
+			return m, fmt.Errorf("look at what an apply that did not end has left of %q: %w", s.Path, err)
+		}
+	}
 	for _, in := range m.In {
-		if err := to.unlink(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
+		if err := m.tidyStaged(in, to); err != nil && !isAbsent(err) {
+			return m, fmt.Errorf("look at what an apply that did not end has left in %q: %w", in, err)
+		}
+		if err := to.flush(in); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
 }
 
-// marker reads the marker of the last apply, if that did not end.
-func (w *Work) marker() (*Marker, error) {
-	data, err := w.store.root.ReadFile(w.markerPath())
+const unknownFile = "an apply of an earlier version has left it: it may be a file of yours, or the child's; " +
+	"look at it, then move or remove it"
+
+// tidyStaged removes what an apply has staged in a directory. Earlier versions have exchanged that with the
+// parent's files, so theirs stays.
+func (m *Marker) tidyStaged(in string, to target) error {
+	staged := path.Join(in, tempName(m.ID))
+	if m.Steps != nil {
+		return to.unlink(staged)
+	}
+	e, err := to.glance(staged)
+	if e != nil {
+		m.Kept = append(m.Kept, Trouble{staged, unknownFile})
+	}
+	return err
+}
+
+// tidyStep looks at what was taken out at one step. What is known goes: the apply's own file, and the one in
+// whose place that lies. All else goes back or stays.
+func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
+	pl, err := to.place(s.Path, m.ID)
+	if err != nil {
+		return err
+	}
+	defer pl.Close()
+	out, err := pl.Lstat(pl.out)
+	if err != nil {
+		return err
+	}
+	is := func(name string, e *Entry) bool { return stillIs(ctx, pl.Root, name, e) == nil }
+	there, err := pl.Lstat(pl.name)
+	if err == nil && os.SameFile(out, there) || is(pl.out, s.After) || is(pl.out, s.Was) && is(pl.name, s.After) {
+		return pl.Remove(pl.out)
+	}
+	known := is(pl.out, s.Was)
+	err = pl.giveBack(ctx, s.After)
+	kept, isKept := errors.AsType[*keptError](err)
+	switch {
+	case isKept:
+		why := fmt.Sprintf("it was taken out of %q, and there is another file now; compare them, then remove one", s.Path)
+		m.Kept = append(m.Kept, Trouble{path.Join(path.Dir(s.Path), kept.as), why})
+		return nil
+	case err == nil && !known:
+		m.PutBack = append(m.PutBack, Trouble{s.Path, "it was saved while that apply was at work"})
+	}
+	return err
+}
+
+// adopt gives a marker of an earlier version, which had one name for all directories, the name of its directory.
+func (w *Work) adopt(dir string) error {
+	earlier := filepath.Join(w.Base.Subagent, "applying.json")
+	m, err := w.readMarker(earlier)
+	if err != nil || m == nil || m.Dir != dir {
+		return err
+	}
+	if now, err := w.marker(dir); now != nil || err != nil {
+		return err // it comes after that
+	}
+	return w.store.root.Rename(earlier, w.markerPath(dir))
+}
+
+// marker reads the marker of the last apply to a directory, if that did not end.
+func (w *Work) marker(dir string) (*Marker, error) { return w.readMarker(w.markerPath(dir)) }
+
+func (w *Work) readMarker(path string) (*Marker, error) {
+	data, err := w.store.root.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -117,7 +117,7 @@ func TestAnApplyThatEndsGoesOn(t *testing.T) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		cut, interrupted := s.take(Selection{}).Interrupted(s.origin, s.open(s.origin))
+		cut, interrupted := s.take(Selection{}).Interrupted(t.Context(), s.origin, s.open(s.origin))
 		s.must(interrupted)
 		if (cut != nil) != (err != nil) {
 			t.Errorf("after %d: it says %+v, and ended with %v", after, cut, err)

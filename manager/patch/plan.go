@@ -73,14 +73,11 @@ func (p *Plan) Deletes() (gone, of int) {
 // Plan compares three sides: what the child was given, what it made of that, and what the directory holds today. A path that
 // only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
-	p := &Plan{work: w, to: target{root, w.store.own}, path: dir}
+	p := &Plan{work: w, to: target{root: root, own: w.store.own}, path: dir}
 	p.flush = p.to.flush
-	cut, err := w.marker()
-	if err != nil {
+	var err error
+	if p.cut, err = w.marker(dir); err != nil {
 		return nil, err
-	}
-	if cut != nil && cut.Dir == dir {
-		p.cut = cut
 	}
 	hooks := w.hooksOf(dir)
 	p.repos = repositoriesOf(p.to)

@@ -14,81 +14,161 @@ import (
 
 // over says what may be replaced: nothing, what is known to be there, or any file.
 type over struct {
-	was *Entry
-	any bool
+	was   *Entry
+	after *Entry // what replaces it
+	any   bool
 }
 
-// settle gives what lies at temp its name. Where that fails, what lies at temp goes.
-func settle(ctx context.Context, dir *os.Root, temp, name string, over over) error {
+// settle gives what was staged its name. Where that fails, what was staged goes.
+func (pl *place) settle(ctx context.Context, over over) error {
+	pl.step()
 	var err error
 	switch {
 	case over.was != nil:
-		return swap(ctx, dir, temp, name, over.was)
+		err = pl.swap(ctx, over)
 	case over.any:
-		err = dir.Rename(temp, name)
+		err = pl.Rename(pl.staged, pl.name)
 		if errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) {
 			err = errThere // a directory
 		}
 	default:
-		err = takeFree(dir, temp, name)
+		err = pl.takeFree(pl.staged)
 	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temp))
+	if err == nil {
+		return nil
 	}
-	return nil
+	if left := pl.Remove(pl.staged); !errors.Is(left, fs.ErrNotExist) {
+		return errors.Join(err, left)
+	}
+	return err
 }
 
-// takeFree takes a name that should be free by a hard link, which replaces nothing; not every file system has those.
-func takeFree(dir *os.Root, temp, name string) error {
-	err := dir.Link(temp, name)
-	switch {
-	case err == nil:
-		return dir.Remove(temp)
-	case errors.Is(err, fs.ErrExist):
+var errNoExchange = errors.New("the file system cannot rename in that way")
+
+// takeFree takes the place's name, which should be free.
+func (pl *place) takeFree(from string) error {
+	err := pl.renameWith(from, failing)
+	if errors.Is(err, errNoExchange) {
+		err = pl.linkFree(from)
+	}
+	if errors.Is(err, fs.ErrExist) {
 		return errThere
 	}
-	if _, seen := dir.Lstat(name); !errors.Is(seen, fs.ErrNotExist) {
-		return errors.Join(seen, errThere)
+	return err
+}
+
+// linkFree takes a free name by a hard link, which replaces nothing. On a file system without hard links it looks
+// just before.
+func (pl *place) linkFree(from string) error {
+	err := pl.Link(from, pl.name)
+	if err == nil {
+		pl.step()
+		return pl.Remove(from)
 	}
-	if err := dir.Rename(temp, name); err != nil {
-		return fmt.Errorf("put %s in its place: %w", name, err)
+	if _, seen := pl.Lstat(pl.name); !errors.Is(seen, fs.ErrNotExist) {
+		return errors.Join(err, seen, errThere)
+	}
+	return pl.Rename(from, pl.name)
+}
+
+// swap puts what was staged in the place of a file that is known. What was staged first gives up its name, as the
+// exchange puts the parent's file under the name that it has.
+func (pl *place) swap(ctx context.Context, over over) error {
+	if err := pl.Rename(pl.staged, pl.out); err != nil {
+		return err
+	}
+	pl.step()
+	err := pl.exchange()
+	if errors.Is(err, errNoExchange) {
+		return pl.replace(ctx, over)
+	}
+	if err != nil {
+		return errors.Join(ErrChanging, err, pl.Remove(pl.out))
+	}
+	pl.step()
+	if err := pl.check(ctx, over); err != nil {
+		return err
+	}
+	pl.step()
+	return pl.Remove(pl.out)
+}
+
+// replace is swap where names cannot be exchanged: for a moment there is nothing in the place.
+func (pl *place) replace(ctx context.Context, over over) error {
+	if err := pl.Rename(pl.out, pl.staged); err != nil {
+		return err
+	}
+	pl.step()
+	if err := pl.takeOut(ctx, over); err != nil {
+		return err
+	}
+	pl.step()
+	if err := pl.takeFree(pl.staged); err != nil {
+		return errors.Join(ErrChanging, err, pl.giveBack(ctx, over.after))
+	}
+	pl.step()
+	return pl.Remove(pl.out)
+}
+
+// takeOut takes what is known out of its place.
+func (pl *place) takeOut(ctx context.Context, over over) error {
+	err := pl.Rename(pl.name, pl.out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(ErrChanging, err)
+	}
+	if err != nil {
+		return err
+	}
+	pl.step()
+	return pl.check(ctx, over)
+}
+
+// check looks at what was taken out. Where the parent has changed it, it goes back.
+func (pl *place) check(ctx context.Context, over over) error {
+	if changed := stillIs(ctx, pl.Root, pl.out, over.was); changed != nil {
+		return errors.Join(changed, pl.giveBack(ctx, over.after))
 	}
 	return nil
 }
 
-var errNoExchange = errors.New("the file system exchanges no names")
+// keptError says that a file of the parent's could not go back to its place.
+type keptError struct{ as string }
 
-// swap puts a file in the place of one that is known. It looks at what came out: where the parent has changed it meanwhile, that
-// goes back to its place. Where names cannot be exchanged it looks just before.
-func swap(ctx context.Context, dir *os.Root, temp, name string, was *Entry) error {
-	err := exchangeNames(dir, temp, name)
-	if errors.Is(err, errNoExchange) {
-		if err = stillIs(ctx, dir, name, was); err == nil {
-			err = dir.Rename(temp, name)
-		}
-		if err != nil {
-			err = errors.Join(err, dir.Remove(temp))
-		}
-		return err
-	}
-	if err != nil {
-		return errors.Join(ErrChanging, err, dir.Remove(temp))
-	}
-	if changed := stillIs(ctx, dir, temp, was); changed != nil {
-		if err := exchangeNames(dir, temp, name); err != nil {
-			return fmt.Errorf("%w; the file that was there is %s now: %w", changed, temp, err)
-		}
-		return errors.Join(changed, dir.Remove(temp))
-	}
-	return dir.Remove(temp)
+func (e *keptError) Error() string {
+	return fmt.Sprintf("the file that was there is kept beside it as %q", e.as)
 }
 
-// stillIs fails where there is something else than is known.
+// giveBack puts what was taken out back in its place, if that is free, or holds what the apply has put there.
+// Otherwise the parent was faster: what was taken out stays under its name, and a keptError says so.
+func (pl *place) giveBack(ctx context.Context, after *Entry) error {
+	kept := &keptError{pl.out}
+	if err := pl.takeFree(pl.out); err == nil {
+		return nil
+	} else if !errors.Is(err, errThere) {
+		return errors.Join(kept, err)
+	}
+	if stillIs(ctx, pl.Root, pl.name, after) != nil {
+		return kept
+	}
+	pl.step()
+	if pl.exchange() != nil {
+		return kept
+	}
+	pl.step()
+	if stillIs(ctx, pl.Root, pl.out, after) != nil { // saved between the look and the exchange
+		return kept
+	}
+	return pl.Remove(pl.out)
+}
+
+// stillIs fails where there is something else than is known. It looks to the end, also where the apply is cancelled: a look
+// that is broken off would take what is known for the parent's.
 func stillIs(ctx context.Context, dir *os.Root, name string, was *Entry) error {
 	info, err := dir.Lstat(name)
 	if err != nil {
 		return errors.Join(ErrChanging, err)
 	}
+	ctx = context.WithoutCancel(ctx)
 	now, err := entryOf(dir, name, info, func(e *Entry) error { return digest(ctx, dir, name, e) })
 	if err != nil {
 		return err
@@ -99,28 +179,23 @@ func stillIs(ctx context.Context, dir *os.Root, name string, was *Entry) error {
 	return nil
 }
 
-// remove removes what is known to be there: an empty directory, or a file or link, which it takes aside first to look at it.
+// remove removes what is known to be there: an empty directory, or a file or link, which it takes out first to look
+// at it.
 func (t target) remove(ctx context.Context, p, id string, was *Entry) error {
-	dir, err := t.dir(path.Dir(p))
+	pl, err := t.place(p, id)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	name, temp := path.Base(p), tempName(id)
+	defer pl.Close()
 	if was.Kind == Directory {
-		return removeDirectory(dir, name)
+		return removeDirectory(pl.Root, pl.name)
 	}
-	if err := dir.Rename(name, temp); err != nil {
+	pl.step()
+	if err := pl.takeOut(ctx, over{was: was}); err != nil {
 		return err
 	}
-	changed := stillIs(ctx, dir, temp, was)
-	if changed == nil {
-		return dir.Remove(temp)
-	}
-	if err := takeFree(dir, temp, name); err != nil {
-		return fmt.Errorf("%w; the file that was there is %s now: %w", changed, temp, err)
-	}
-	return changed
+	pl.step()
+	return pl.Remove(pl.out)
 }
 
 // removeDirectory removes an empty directory, and never a file that is in its place.

@@ -23,7 +23,7 @@ import (
 var ErrNoBase = errors.New("the child's workspace was not made as a copy, or what was copied is not known any more")
 
 // Store keeps the bases of an outbox's children, in a directory of the parent's own. It holds for each child what was
-// copied (base.json), the text of it (base.text), and while an apply is under way what that is (applying.json).
+// copied (base.json), the text of it (base.text), and while an apply is under way what that is (applying-DIGEST.json).
 type Store struct {
 	outbox string
 	path   string

@@ -24,6 +24,7 @@ type Work struct {
 	stage *stage
 	all   tree // of the child, as far as it was selected
 	names aliases
+	told  string // the ID of the marker of which Interrupted has told
 }
 
 // Change is one path that is not as it was.

@@ -16,6 +16,7 @@ import (
 type target struct {
 	root *os.Root
 	own  Own
+	seams
 }
 
 // errOwn says that a path leads into what belongs to Torno, such as the outbox. A child that wrote there would ask for things in
@@ -78,9 +79,6 @@ func (t target) mkdirAll(p string, made map[string]bool) error {
 	return err
 }
 
-// tempName is how a file is called while an apply, or a get, writes it.
-func tempName(id string) string { return ".torno-" + id }
-
 // isAbsent says whether an error is that there is nothing, or no directory in which something could be.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotDirectory)
@@ -88,45 +86,45 @@ func isAbsent(err error) bool {
 
 // link makes a symbolic link.
 func (t target) link(ctx context.Context, p, to, id string, over over) error {
-	dir, err := t.dir(path.Dir(p))
+	pl, err := t.place(p, id)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	name := path.Base(p)
+	defer pl.Close()
+	name := pl.name
 	if over.was != nil {
-		name = tempName(id)
+		name = pl.staged
 	}
-	if err := dir.Symlink(to, name); errors.Is(err, fs.ErrExist) {
+	if err := pl.Symlink(to, name); errors.Is(err, fs.ErrExist) {
 		return errThere
 	} else if err != nil || over.was == nil {
 		return err
 	}
-	return settle(ctx, dir, name, path.Base(p), over)
+	return pl.settle(ctx, over)
 }
 
 // write writes a file beside its place and puts it there whole. The mode and the owner of one that is replaced stay, but for
 // whether it can be executed. While it is written, only its owner can read it then.
 func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over over) (err error) {
-	dir, err := t.dir(path.Dir(p))
+	pl, err := t.place(p, id)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	name, temp := path.Base(p), tempName(id)
+	defer pl.Close()
 	replaces := over.any || over.was != nil
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(exec, replaces))
+	f, err := pl.OpenFile(pl.staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(exec, replaces))
 	if err != nil {
 		return err
 	}
+	pl.step()
 	_, err = io.Copy(f, interruptible{ctx, from})
 	if err == nil && replaces {
-		err = keepMode(dir, name, f, exec)
+		err = keepMode(pl.Root, pl.name, f, exec)
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, dir.Remove(temp))
+		return errors.Join(err, pl.Remove(pl.staged))
 	}
-	return settle(ctx, dir, temp, name, over)
+	return pl.settle(ctx, over)
 }
 
 // firstMode is the mode of a file while it is written.
