@@ -73,6 +73,6 @@ func (x *exchange) priced() prices.Request {
 
 // cost is what the exchange did cost, by the prices of its reservation: those of now may have none for it.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
-	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, u)
+	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, false, u)
 	return cost
 }

@@ -3,7 +3,7 @@
 // The table is the operator's: by route and model, for a million tokens, in the currency of the operator's choice:
 //
 //	anthropic:
-//	  claude-opus-*:  {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25, max_output: 64000, max_input: 200000, image: 5000}
+//	  claude-opus-*:  {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25, max_output: 64000, max_input: 1000000, image: 5000}
 //	  claude-haiku-*: {input: 1, output: 5}
 //	ollama:
 //	  "*": {input: 0, output: 0}
@@ -17,6 +17,14 @@
 //
 // No float is in any sum: what a configuration reader made a float of is read back by its shortest decimal, and each
 // amount is rounded up. Where an upstream takes more for a long prompt, write the higher price.
+//
+// Where it takes more in a long window only, for which a request has to ask by a beta, write that price below long:
+//
+//	claude-sonnet-4-5: {input: 3, output: 15, max_input: 200000, long: {input: 6, output: 22.5, max_input: 1000000}}
+//
+// Such a request is bounded by the dearer of both, thing by thing, and by long's max_input. It costs long's price
+// if its prompt was longer than the max_input beside long. A model without long, or without a price of its own,
+// has no long window.
 //
 // # The bound
 //

@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,8 +21,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("prices: %s: %s", e.Key, e.Text) }
 
-// fields are the words of a price: amounts of money, and from countsFrom on numbers of tokens.
-var fields = []string{"input", "output", "cache_read", "cache_write", "cache_write_hour", "max_output", "max_input", "image"}
+// fields are the words of a price: amounts of money, from countsFrom on numbers of tokens, and the price in the
+// long window.
+var fields = []string{
+	"input", "output", "cache_read", "cache_write", "cache_write_hour", "max_output", "max_input", "image",
+	"long",
+}
 
 const countsFrom = 5
 
@@ -65,9 +70,17 @@ func each(tree any, key, of string, do func(name, key string, value any) error) 
 func parsePrice(tree any, key string) (Price, error) {
 	said := map[string]budget.Money{}
 	counts := map[string]int64{}
+	var long *Price
 	err := each(tree, key, "a price", func(field, key string, value any) error {
 		text, ok := decimal(value)
 		switch {
+		case field == "long":
+			p, err := parsePrice(value, key)
+			if err == nil && p.Long != nil {
+				err = &Error{key + ".long", "there is one long window; take this one out"}
+			}
+			long = &p
+			return err
 		case !slices.Contains(fields, field):
 			return &Error{key, unknown(field)}
 		case !ok:
@@ -95,7 +108,12 @@ func parsePrice(tree any, key string) (Price, error) {
 			return Price{}, &Error{key, field + " is missing; a model that is free has 0"}
 		}
 	}
-	return filled(said, counts), nil
+	p := filled(said, counts)
+	if long != nil {
+		long.MaxOutput, long.Image = cmp.Or(long.MaxOutput, p.MaxOutput), cmp.Or(long.Image, p.Image)
+		p.Long = long
+	}
+	return p, nil
 }
 
 func unknown(field string) string {

@@ -20,6 +20,7 @@ type Price struct {
 	MaxOutput      int64        // tokens that the model can write in an answer; 0 where it is not known
 	MaxInput       int64        // tokens that the model can read for an answer; 0 where it is not known
 	Image          int64        // tokens of an image at most; 0 where it is not known
+	Long           *Price       // in the long window; nil where it is not known
 }
 
 // Request is what a bound depends on.
@@ -30,6 +31,8 @@ type Request struct {
 	// Unmeasured says that it has the model read what its bytes do not bound: a document, sound, a film, or what the upstream
 	// stores.
 	Unmeasured bool
+	// Long says that it has the model's long window.
+	Long bool
 }
 
 // Table is the prices by route, and there by model or by the beginning of its name with a star.
@@ -91,7 +94,14 @@ func (t Table) Price(route, model string) (Price, Known) {
 	return Price{}, Unknown
 }
 
-// max is the dearer of each.
+// LongPriced says whether the table knows what a model's long window costs. A route without any price has amounts
+// without one in each window.
+func (t Table) LongPriced(route, model string) bool {
+	p, known := t.Price(route, model)
+	return p.Long != nil && known == Exactly || known == Unknown
+}
+
+// max is the dearer of each. Of a long window it knows nothing.
 func (p Price) max(q Price) Price {
 	return Price{
 		Input:          max(p.Input, q.Input),
@@ -110,6 +120,11 @@ func (t Table) Bound(route, model string, r Request) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
 	if known == Dearest { // what other models can read and write says nothing of this one
 		p.MaxOutput, p.MaxInput, p.Image = max(p.MaxOutput, DefaultMaxOutput), 0, max(p.Image, DefaultImage)
+	}
+	if r.Long && p.Long != nil {
+		window := p.Long.MaxInput
+		p = p.max(*p.Long) // a prompt that is short costs what it costs in any window
+		p.MaxInput = window
 	}
 	input, output := p.input(r), p.output(r.MaxOutput)
 	dearestInput := max(p.Input, p.CacheRead, p.CacheWrite, p.CacheWriteHour)
@@ -145,9 +160,13 @@ func (p Price) output(asked int64) int64 {
 	return DefaultMaxOutput
 }
 
-// Cost is the cost of an exchange that has ended.
-func (t Table) Cost(route, model string, u usage.Usage) (budget.Amount, Known) {
+// Cost is the cost of an exchange that has ended. The long price is that of a prompt in the long window that is
+// longer than the usual one takes: of all its tokens, and of its answer's.
+func (t Table) Cost(route, model string, long bool, u usage.Usage) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
+	if long && p.Long != nil && u.AllInput() > p.MaxInput {
+		p = *p.Long
+	}
 	hour := min(u.CacheWriteHour, u.CacheWrite)
 	return budget.Amount{
 		InputTokens:  u.AllInput(),

@@ -51,12 +51,12 @@ func TestWhatCounts(t *testing.T) {
 		want         Price
 		known        Known
 	}{
-		{"anthropic", "claude-opus-5-1", Price{5 * u, 25 * u, u / 2, 6*u + u/4, 10 * u, 64000, 0, 0}, Exactly},
-		{"anthropic", "claude-opus-5-5", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 0, 0, 0}, Exactly},
-		{"anthropic", "claude-haiku", Price{u, 5 * u, u, 2 * u, 2 * u, 0, 0, 0}, Exactly},
-		{"anthropic", "other", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0}, Dearest},
-		{"anthropic", "", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0}, Dearest},
-		{"openai", "gpt-mini", Price{75_000_000, 300_000_000, 37_500_000, 150_000_000, 150_000_000, 0, 0, 0}, Exactly},
+		{"anthropic", "claude-opus-5-1", Price{5 * u, 25 * u, u / 2, 6*u + u/4, 10 * u, 64000, 0, 0, nil}, Exactly},
+		{"anthropic", "claude-opus-5-5", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 0, 0, 0, nil}, Exactly},
+		{"anthropic", "claude-haiku", Price{u, 5 * u, u, 2 * u, 2 * u, 0, 0, 0, nil}, Exactly},
+		{"anthropic", "other", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0, nil}, Dearest},
+		{"anthropic", "", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0, nil}, Dearest},
+		{"openai", "gpt-mini", Price{75_000_000, 300_000_000, 37_500_000, 150_000_000, 150_000_000, 0, 0, 0, nil}, Exactly},
 		{"ollama", "any", Price{}, Exactly},
 		{"nowhere", "any", Price{}, Unknown},
 	} {
@@ -68,16 +68,16 @@ func TestWhatCounts(t *testing.T) {
 
 func TestCost(t *testing.T) {
 	all := priced(t)
-	got, _ := all.Cost("anthropic", "claude-opus-5-1", usage.Usage{Input: 1000, Output: 100, CacheRead: 2000, CacheWrite: 300, CacheWriteHour: 100})
+	got, _ := all.Cost("anthropic", "claude-opus-5-1", false, usage.Usage{Input: 1000, Output: 100, CacheRead: 2000, CacheWrite: 300, CacheWriteHour: 100})
 	// 1000×5 + 100×25 + 2000×0.5 + 200×6.25 + 100×10, in millionths
 	want := budget.Amount{InputTokens: 3300, OutputTokens: 100, Requests: 1, Money: 10_750_000}
 	if got != want {
 		t.Errorf("it costs %+v, want %+v", got, want)
 	}
-	if got, known := all.Cost("nowhere", "x", usage.Usage{Output: 1}); !got.Unpriced || known != Unknown {
+	if got, known := all.Cost("nowhere", "x", false, usage.Usage{Output: 1}); !got.Unpriced || known != Unknown {
 		t.Errorf("without a price: %+v, %v", got, known)
 	}
-	if got, _ := all.Cost("ollama", "x", usage.Usage{Output: 1}); got.Unpriced || got.Money != 0 {
+	if got, _ := all.Cost("ollama", "x", false, usage.Usage{Output: 1}); got.Unpriced || got.Money != 0 {
 		t.Errorf("what is free: %+v", got)
 	}
 }
@@ -98,7 +98,7 @@ func TestABoundIsOne(t *testing.T) {
 		}
 		u := usage.Usage{Input: take(), CacheRead: take(), CacheWrite: take(), Output: random.Int64N(bound.OutputTokens + 1)}
 		u.CacheWriteHour = random.Int64N(u.CacheWrite + 1)
-		cost, _ := all.Cost(route, model, u)
+		cost, _ := all.Cost(route, model, false, u)
 		if cost.Money > bound.Money || cost.InputTokens > bound.InputTokens || cost.OutputTokens > bound.OutputTokens {
 			t.Fatalf("%+v costs %+v, more than the bound %+v", u, cost, bound)
 		}
@@ -155,6 +155,58 @@ func TestBoundOfWhatBytesDoNotMeasure(t *testing.T) {
 	}
 }
 
+// TestTheLongWindow: it is reserved at the dearer of both prices, up to its own length, and it costs more only
+// where the prompt is longer than the usual one. Where nothing is said of it, it is not there.
+func TestTheLongWindow(t *testing.T) {
+	all, err := table(t, `
+a:
+  sonnet-*: {input: 3, output: 15, max_input: 200000, long: {input: 6, output: 22.5, max_input: 1000000}}
+  opus: {input: 5, output: 25, max_input: 200000}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		long          bool
+		body          int64
+		tokens, units int64
+	}{
+		{false, 900_000, 200_000, 200_000 * 6}, // what is written to a cache costs twice as much
+		{true, 900_000, 908_192, 908_192 * 12},
+		{true, 5_000_000, 1_000_000, 1_000_000 * 12},
+	} {
+		got, _ := all.Bound("a", "sonnet-4", Request{Body: c.body, MaxOutput: 10, Long: c.long})
+		answer := int64(150)
+		if c.long {
+			answer = 225
+		}
+		if got.InputTokens != c.tokens || got.Money != budget.Unit/million*budget.Money(c.units+answer) {
+			t.Errorf("%d bytes, long %v: %d tokens at %s", c.body, c.long, got.InputTokens, got.Money)
+		}
+	}
+	for _, c := range []struct {
+		long   bool
+		tokens int64
+		want   budget.Money
+	}{
+		{false, 300_000, 3 * 300_000}, {true, 200_000, 3 * 200_000}, {true, 200_001, 6 * 200_001},
+	} {
+		// What lies in a cache is a part of the prompt.
+		got, _ := all.Cost("a", "sonnet-4", c.long, usage.Usage{Input: 1, CacheRead: c.tokens - 1})
+		if got.Money != budget.Unit/million*c.want {
+			t.Errorf("%d tokens, long %v: %s", c.tokens, c.long, got.Money)
+		}
+	}
+	for model, want := range map[string]bool{"sonnet-4": true, "opus": false, "other": false} {
+		if got := all.LongPriced("a", model); got != want {
+			t.Errorf("%s has a long window: %v", model, got)
+		}
+	}
+	if !all.LongPriced("without prices", "sonnet-4") {
+		t.Error("where nothing has a price the long window needs one")
+	}
+}
+
 // TestCostIsRoundedUp holds the arithmetic against numbers without an end.
 func TestCostIsRoundedUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
@@ -184,20 +236,23 @@ func TestCostIsRoundedUp(t *testing.T) {
 
 func TestErrorsOfATable(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: {m: {input: 1, ouptut: 2}}":                 "a.m.ouptut: there is no such word; output is near",
-		"a: {m: {input: 1, output: 2, colour: 3}}":      "a.m.colour: there is no such word; there are input",
-		"a: {m: {input: 1}}":                            "a.m: output is missing; a model that is free has 0",
-		"a: {m: }":                                      "a.m: input is missing",
-		"a: {m: 3}":                                     "a.m: it is no map",
-		"a: [m]":                                        "a: it is no map",
-		"a: {m: {input: -1, output: 2}}":                "a.m.input:",
-		"a: {m: {input: .nan, output: 2}}":              "a.m.input:",
-		"a: {m: {input: 1e300, output: 2}}":             "a.m.input:",
-		"a: {m: {input: 0.0000000001, output: 2}}":      "a.m.input:",
-		"a: {m: {input: true, output: 2}}":              "a.m.input: true is no number",
-		"a: {m: {input: 1, output: 2, max_output: 0}}":  "a.m.max_output: 0 is no number of tokens",
-		"a: {m: {input: 1, output: 2, max_output: .5}}": "a.m.max_output: 0.5 is no number of tokens",
-		"a: {'m*n': {input: 1, output: 2}}":             "a.m*n: a star may only be the last letter",
+		"a: {m: {input: 1, ouptut: 2}}":                   "a.m.ouptut: there is no such word; output is near",
+		"a: {m: {input: 1, output: 2, colour: 3}}":        "a.m.colour: there is no such word; there are input",
+		"a: {m: {input: 1}}":                              "a.m: output is missing; a model that is free has 0",
+		"a: {m: }":                                        "a.m: input is missing",
+		"a: {m: 3}":                                       "a.m: it is no map",
+		"a: [m]":                                          "a: it is no map",
+		"a: {m: {input: -1, output: 2}}":                  "a.m.input:",
+		"a: {m: {input: .nan, output: 2}}":                "a.m.input:",
+		"a: {m: {input: 1e300, output: 2}}":               "a.m.input:",
+		"a: {m: {input: 0.0000000001, output: 2}}":        "a.m.input:",
+		"a: {m: {input: true, output: 2}}":                "a.m.input: true is no number",
+		"a: {m: {input: 1, output: 2, max_output: 0}}":    "a.m.max_output: 0 is no number of tokens",
+		"a: {m: {input: 1, output: 2, max_output: .5}}":   "a.m.max_output: 0.5 is no number of tokens",
+		"a: {m: {input: 1, output: 2, long: 3}}":          "a.m.long: it is no map",
+		"a: {m: {input: 1, output: 2, long: {input: 1}}}": "a.m.long: output is missing",
+		"a: {m: {input: 1, output: 2, long: {input: 1, output: 1, long: {input: 1, output: 1}}}}": "a.m.long.long: there is one",
+		"a: {'m*n': {input: 1, output: 2}}": "a.m*n: a star may only be the last letter",
 	} {
 		if _, err := table(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
