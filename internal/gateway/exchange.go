@@ -29,7 +29,7 @@ type exchange struct {
 	up      *Upstream
 	route   route.Exchange
 	runs    bool         // whether the request runs a model
-	prices  prices.Table // when it was reserved
+	prices  prices.Table // when it came
 	reserve *budget.Reservation
 	unsent  bytes.Reader // the body of a request that leaves
 	sent    time.Time    // when the request was ready to leave
@@ -64,7 +64,11 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 	if err != nil {
 		return x.unread(err)
 	}
-	x.route, err = x.up.Route.Decide(route.Request{Method: head.Method, Path: path, RawQuery: head.RawQuery, Header: head.Header, Body: body})
+	x.prices = x.door.g.table()
+	x.route, err = x.up.Route.Decide(route.Request{
+		Method: head.Method, Path: path, RawQuery: head.RawQuery, Header: head.Header, Body: body,
+		LongPriced: func(model string) bool { return x.prices.LongPriced(way.Route, model) },
+	})
 	if err != nil {
 		return x.refuseFor(err)
 	}

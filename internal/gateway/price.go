@@ -55,7 +55,6 @@ func (x *exchange) bound() budget.Amount {
 	if !x.runs {
 		return noModel
 	}
-	x.prices = x.door.g.table()
 	bound, known := x.prices.Bound(x.event.Route, x.route.Model, x.priced())
 	if known != prices.Exactly {
 		x.event.Price = known.String()
@@ -68,11 +67,12 @@ func (x *exchange) bound() budget.Amount {
 func (x *exchange) priced() prices.Request {
 	return prices.Request{
 		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
+		Long: x.route.Long,
 	}
 }
 
 // cost is what the exchange did cost, by the prices of its reservation: those of now may have none for it.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
-	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, false, u)
+	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, x.route.Long, u)
 	return cost
 }

@@ -123,8 +123,18 @@ func (r *rig) gateway() *Gateway {
 	return g
 }
 
-// upstream is a route of a preset to the stand-in.
-func (r *rig) upstream(name, preset string) *Upstream {
+// prices has the route claude, with more of a route's keys, and its model's price.
+func (r *rig) prices(price map[string]any, more ...any) {
+	r.Helper()
+	table, err := prices.Parse(map[string]any{"claude": map[string]any{"stand-in": price}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.g.Use([]*Upstream{r.upstream("claude", "anthropic", more...)}, table)
+}
+
+// upstream is a route of a preset to the stand-in, with more of a route's keys.
+func (r *rig) upstream(name, preset string, more ...any) *Upstream {
 	r.Helper()
 	base := r.url
 	if preset != "anthropic" {
@@ -134,7 +144,13 @@ func (r *rig) upstream(name, preset string) *Upstream {
 	if err != nil {
 		r.Fatal(err)
 	}
-	said, err := route.Parse(name, map[string]any{"preset": preset, "upstream": base, "http_to": at.Hostname(), "private": true, "max_body": 1 << 20})
+	keys := map[string]any{
+		"preset": preset, "upstream": base, "http_to": at.Hostname(), "private": true, "max_body": 1 << 20,
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		keys[more[i].(string)] = more[i+1]
+	}
+	said, err := route.Parse(name, keys)
 	if err != nil {
 		r.Fatal(err)
 	}

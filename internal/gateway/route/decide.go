@@ -17,7 +17,7 @@ func (r *Route) Decide(q Request) (Exchange, error) {
 	if err != nil {
 		return Exchange{}, err
 	}
-	e := Exchange{Method: q.Method, API: r.API}
+	e := Exchange{Method: q.Method, API: r.API, longPriced: q.LongPriced}
 	query, err := judgeQuery(q.RawQuery, rule.query, r.Upstream.RawQuery)
 	if err != nil {
 		return Exchange{}, bad(CodeQuery, "%s", err.Error())
@@ -29,6 +29,8 @@ func (r *Route) Decide(q Request) (Exchange, error) {
 	if err := r.judgeBody(q, path, over, &e); err != nil {
 		return Exchange{}, err
 	}
+	r.judgeBetas(&e)
+	e.Dropped = told(e.Dropped)
 	e.URL = r.url(path, over, query)
 	return e, nil
 }

@@ -17,9 +17,10 @@
 //     the same key: otherwise the model that we allow could be another one than the upstream runs.
 //
 // A model's upstream can do more than answer: fetch pages, call servers that the request names, work on after the
-// connection has ended. A child without a network would have one again, and a budget would end too early. Those tools and
-// fields are taken out of the request (Exchange.Dropped says which) or refused, unless the route's reach names them. Where one
-// vendor has the API, only the members of a body leave that are known; vendors add others.
+// connection has ended. A child without a network would have one again, and a budget would end too early. Those
+// tools, fields and betas are taken out of the request (Exchange.Dropped says which) or refused, unless the
+// route's reach names them. Where one vendor has the API, only the members of a body leave that are known; vendors
+// add others. Of betas, which are fields by another name, only known ones leave in any API.
 //
 // A file holds one part of a request (path, query, header, body and what is in it) or one of what the operator writes, so there are
 // more of them than elsewhere.

@@ -18,7 +18,10 @@ var (
 			"X-Claude-Code-*",
 		},
 		OpenAIResponses: {
-			"Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "Conversation_id", "Version", "X-Codex-*", "X-Stainless-*",
+			"Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "Conversation_id", "Version",
+			// Not X-Codex-Routing-Hint, which has a model and a tier.
+			"X-Codex-Beta-Features", "X-Codex-Installation-Id", "X-Codex-Parent-Thread-Id", "X-Codex-Root-Turn-Id",
+			"X-Codex-Turn-*", "X-Codex-Window-Id", "X-Stainless-*",
 		},
 		OpenAIChat: {"Openai-Beta", "X-Stainless-*", "X-Title", "Http-Referer"},
 		Google:     {"X-Goog-Api-Client"},
@@ -30,8 +33,8 @@ var (
 	}
 )
 
-// lists are names whose values several lines may share.
-var lists = []string{"Accept", "Anthropic-Beta", "Openai-Beta", "Cache-Control"}
+// isList says whether several lines may share a header's values.
+func isList(name string) bool { return name == "Accept" || name == "Cache-Control" || isBetas(name) }
 
 // never are names that no configuration passes on: of one hop, of the message itself, of an identity. Decide takes them out
 // last, whatever it was told before.
@@ -51,7 +54,7 @@ func (r *Route) judgeHeader(from http.Header) (http.Header, error) {
 		if len(values) == 0 || !r.passes(name) {
 			continue
 		}
-		if _, twice := to[name]; twice || len(values) > 1 && !slices.Contains(lists, name) {
+		if _, twice := to[name]; twice || len(values) > 1 && !isList(name) {
 			return nil, bad(CodeHeader, "the header %s is there more than once", name)
 		}
 		value := strings.Join(values, ", ")
@@ -68,7 +71,10 @@ func (r *Route) judgeHeader(from http.Header) (http.Header, error) {
 func (r *Route) setOurs(to http.Header) {
 	for name, value := range r.Set {
 		name = http.CanonicalHeaderKey(name)
-		if theirs := to.Get(name); theirs != "" && slices.Contains(lists, name) && !holds(theirs, value) {
+		if theirs := to.Get(name); theirs != "" && isList(name) {
+			if holds(theirs, value) {
+				continue
+			}
 			value = theirs + "," + value
 		}
 		to[name] = []string{value}
@@ -82,7 +88,7 @@ func (r *Route) setOurs(to http.Header) {
 // holds says whether a list has an item.
 func holds(list, item string) bool {
 	for one := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(one) == item {
+		if strings.EqualFold(strings.TrimSpace(one), item) {
 			return true
 		}
 	}

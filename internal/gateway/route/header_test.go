@@ -40,7 +40,7 @@ func TestNothingOfTheClientIdentifies(t *testing.T) {
 func TestUnknownNamesAreDropped(t *testing.T) {
 	q := post("/v1/messages?beta=true", `{"model":"m"}`)
 	q.Header = http.Header{
-		"Content-Type": {`application/json; charset="UTF-8"`}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"a,b", "c"},
+		"Content-Type": {`application/json; charset="UTF-8"`}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"claude-code-20250219,b", "effort-2025-11-24"},
 		"X-Claude-Code-Session-Id": {"s"}, "User-Agent": {"claude-cli/2"}, "Openai-Organization": {"o"}, "X-Unknown": {"x"}, "Accept": {"*/*"},
 	}
 	e, err := ofPreset(t, "claude-login").Decide(q)
@@ -48,7 +48,7 @@ func TestUnknownNamesAreDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := http.Header{
-		"Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"a,b, c,oauth-2025-04-20"},
+		"Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"claude-code-20250219,effort-2025-11-24,oauth-2025-04-20"},
 		"X-Claude-Code-Session-Id": {"s"}, "User-Agent": {"claude-cli/2"}, "Accept": {"*/*"}, "Accept-Encoding": {"identity"},
 	}
 	if len(e.Header) != len(want) {

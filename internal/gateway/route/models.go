@@ -20,10 +20,14 @@ func (r *Route) model(name string) (string, error) {
 	if !r.reaches("provider") && strings.HasSuffix(strings.ToLower(name), ":nitro") {
 		return "", bad(CodeReach, "this route has no models of the fastest provider (:nitro), whose price is another one")
 	}
+	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Name == name })
+	if at < 0 && strings.HasSuffix(strings.ToLower(name), "[1m]") {
+		return "", bad(CodeReach, "this route has no models with the long window ([1m]), whose price is another one; "+
+			"ask for %s", short(name[:len(name)-len("[1m]")]))
+	}
 	if len(r.Models) == 0 {
 		return name, nil
 	}
-	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Name == name })
 	if at < 0 {
 		at = slices.IndexFunc(r.Models, func(m Model) bool {
 			begin, open := strings.CutSuffix(m.Name, "*")

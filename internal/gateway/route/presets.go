@@ -13,13 +13,16 @@ type preset map[string]any
 var presets = map[string]preset{
 	"anthropic": {
 		"api": "anthropic", "upstream": "https://api.anthropic.com",
-		"allow":  []any{"POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta", "GET /v1/models?limit&after_id&before_id", "GET /v1/models/{model}"},
+		"allow": []any{
+			"POST /v1/messages?beta=true|", "POST /v1/messages/count_tokens?beta=true|",
+			"GET /v1/models?limit&after_id&before_id", "GET /v1/models/{model}",
+		},
 		"header": "x-api-key",
 	},
 	// A login of Claude Code. Its tokens are meant for that program: see package credential.
 	"claude-login": {
 		"api": "anthropic", "upstream": "https://api.anthropic.com",
-		"allow":  []any{"POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta"},
+		"allow":  []any{"POST /v1/messages?beta=true|", "POST /v1/messages/count_tokens?beta=true|"},
 		"header": "authorization", "header_prefix": "Bearer ",
 		"set": map[string]any{"anthropic-beta": "oauth-2025-04-20"},
 	},

@@ -56,7 +56,7 @@ func judgeQuery(raw string, of []parameter, operators string) (string, error) {
 // required: a parameter with a choice of values is what makes the request harmless, so it cannot be left out.
 func required(of []parameter, seen []string) error {
 	for _, p := range of {
-		if len(p.values) > 0 && !slices.Contains(seen, p.name) {
+		if len(p.values) > 0 && !p.optional && !slices.Contains(seen, p.name) {
 			return errors.New("the parameter " + p.name + " is missing; it may be " + strings.Join(p.values, " or "))
 		}
 	}

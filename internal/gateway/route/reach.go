@@ -37,8 +37,12 @@ var knownFields = map[API][]string{
 var reachingFields = map[API][]string{
 	// models, fallbacks and provider name others to fall back on, and whose price counts. Predicted tokens that the answer does not use
 	// are billed as output.
-	OpenAIChat: {"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction"},
-	Bedrock:    {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
+	// extra_body and extra_headers are the rest of a request, for some servers.
+	OpenAIChat: {
+		"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction", "extra_body",
+		"extra_headers",
+	},
+	Bedrock: {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
 }
 
 // cheapTiers are the values of service_tier that cost no more than the price table says.
@@ -54,65 +58,75 @@ func fitsWord(pattern, word string) bool {
 	return pattern == word || open && strings.HasPrefix(word, begin)
 }
 
-// reacher walks through one body.
+// reacher walks through one request.
 type reacher struct {
-	route   *Route
-	dropped []string
+	route *Route
+	e     *Exchange
 }
 
 // judgeReach takes out what reaches further than an answer.
 func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) (edits, error) {
-	w := reacher{route: r}
-	for _, m := range body.members {
-		isIt := func(name string) bool { return fold(name) == m.folded }
-		known, listed := knownFields[r.API]
-		if listed != slices.ContainsFunc(known, isIt) || slices.ContainsFunc(reachingFields[r.API], isIt) {
-			change = w.drop(m, change)
-		}
-	}
-	if tier, err := body.getString("service_tier"); err != nil || !slices.Contains(cheapTiers, tier) && !r.reaches("service_tier") {
-		w.dropped = append(w.dropped, "service_tier")
-		change = append(change, edit{key: "service_tier"})
-	}
-	if ok, err := r.editsOnly(body); err != nil {
+	w := reacher{r, e}
+	change, err := w.fields(body, change)
+	if err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())
-	} else if !ok {
-		w.dropped = append(w.dropped, "context_management")
-		change = append(change, edit{key: "context_management"})
 	}
 	if later, err := body.getBool("background"); r.API == OpenAIResponses && (err != nil || later && !r.reaches("background")) {
 		return nil, bad(CodeReach, "this route has no work in the background: it would go on when the run has ended")
 	}
-	change, err := w.tools(body, change)
-	if err != nil {
+	if change, err = w.tools(body, change); err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())
 	}
-	if err := r.judgeContent(body, over, e); err != nil {
-		return nil, err
+	return change, r.judgeContent(body, over, e)
+}
+
+// fields takes out the members of a body, or of a vendor's own part of one, that reach further than an answer or
+// make it dearer.
+func (w reacher) fields(holder object, change edits) (edits, error) {
+	r := w.route
+	known, listed := knownFields[r.API]
+	for _, m := range holder.members {
+		isIt := func(name string) bool { return fold(name) == m.folded }
+		switch {
+		case slices.Contains(betaFields, m.folded):
+			change = w.betasIn(m, holder.text[m.begin:m.end], change)
+		case listed != slices.ContainsFunc(known, isIt) || slices.ContainsFunc(reachingFields[r.API], isIt):
+			change = w.drop(m, change)
+		}
 	}
-	e.Dropped = w.told()
+	tier, err := holder.getString("service_tier")
+	if err != nil || !slices.Contains(cheapTiers, tier) && !r.reaches("service_tier") {
+		w.tell("service_tier")
+		change = append(change, edit{key: "service_tier"})
+	}
+	if ok, err := r.editsOnly(holder); err != nil {
+		return nil, err
+	} else if !ok {
+		w.tell("context_management")
+		change = append(change, edit{key: "context_management"})
+	}
 	return change, nil
 }
 
 // drop takes a member out, unless the route's reach names it.
-func (w *reacher) drop(m member, change edits) edits {
+func (w reacher) drop(m member, change edits) edits {
 	if slices.ContainsFunc(w.route.Reach, func(word string) bool { return fold(word) == m.folded }) {
 		return change
 	}
-	w.dropped = append(w.dropped, brief(m.key))
+	w.tell(m.key)
 	return append(change, edit{key: m.key})
 }
 
-// brief is a word of a stranger's, as it is told.
-func brief(word string) string { return word[:min(len(word), 64)] }
+// tell notes that something was taken out. The word may be a stranger's.
+func (w reacher) tell(word string) { w.e.Dropped = append(w.e.Dropped, word[:min(len(word), 64)]) }
 
 // mostDropped bounds what is told of one request: events are kept.
 const mostDropped = 32
 
 // told is what was dropped, each once, in order.
-func (w *reacher) told() []string {
-	slices.Sort(w.dropped)
-	all := slices.Compact(w.dropped)
+func told(dropped []string) []string {
+	slices.Sort(dropped)
+	all := slices.Compact(dropped)
 	if len(all) > mostDropped {
 		all = append(slices.Clone(all[:mostDropped]), "and more")
 	}
@@ -129,6 +143,11 @@ func (r *Route) editsOnly(body object) (bool, error) {
 	asked, err := body.getObject("context_management")
 	if err != nil {
 		return false, err
+	}
+	for _, m := range asked.members {
+		if m.folded != "edits" || asked.text[m.begin] != '[' {
+			return false, nil
+		}
 	}
 	all, err := elements(asked.get("edits"))
 	if err != nil {
@@ -147,16 +166,21 @@ func (r *Route) editsOnly(body object) (bool, error) {
 }
 
 // tools takes tools of the upstream out of every place where the API has tools.
-func (w *reacher) tools(body object, change edits) (edits, error) {
+func (w reacher) tools(body object, change edits) (edits, error) {
 	if w.route.API == Bedrock {
 		for _, key := range []string{"toolConfig", moreFields} {
 			config, err := body.getObject(key)
 			if err != nil {
 				return nil, err
 			}
-			if inner, err := w.list(config, nil, 0); err != nil {
+			inner, err := w.list(config, nil, 0)
+			if err == nil && key == moreFields {
+				inner, err = w.fields(config, inner)
+			}
+			if err != nil {
 				return nil, err
-			} else if len(inner) > 0 {
+			}
+			if len(inner) > 0 {
 				change = append(change, edit{key, inner.apply(config)})
 			}
 		}
@@ -174,7 +198,7 @@ func (w *reacher) tools(body object, change edits) (edits, error) {
 }
 
 // list judges an object's own list of tools.
-func (w *reacher) list(holder object, change edits, depth int) (edits, error) {
+func (w reacher) list(holder object, change edits, depth int) (edits, error) {
 	raw := holder.get("tools")
 	if raw == nil {
 		return change, nil
@@ -214,7 +238,7 @@ func (w *reacher) list(holder object, change edits, depth int) (edits, error) {
 }
 
 // within judges the lists of tools that items of a conversation bring.
-func (w *reacher) within(raw []byte) ([][]byte, bool, error) {
+func (w reacher) within(raw []byte) ([][]byte, bool, error) {
 	items, err := elements(raw)
 	if err != nil {
 		return nil, false, err
@@ -240,7 +264,7 @@ func (w *reacher) within(raw []byte) ([][]byte, bool, error) {
 }
 
 // keeps says whether a tool may stay. Google names a tool's kind by its only key, Bedrock by a key or by type.
-func (w *reacher) keeps(tool object) (bool, error) {
+func (w reacher) keeps(tool object) (bool, error) {
 	var kinds []string
 	kind, err := tool.getString("type")
 	if err != nil {
@@ -256,13 +280,14 @@ func (w *reacher) keeps(tool object) (bool, error) {
 	ok := true
 	for _, kind := range kinds {
 		if !w.mine(kind) && !w.route.reaches(kind) {
-			w.dropped, ok = append(w.dropped, brief(kind)), false
+			w.tell(kind)
+			ok = false
 		}
 	}
 	return ok, nil
 }
 
-func (w *reacher) mine(kind string) bool {
+func (w reacher) mine(kind string) bool {
 	return slices.ContainsFunc(clientTools[w.route.API], func(p string) bool {
 		return fitsWord(p, kind) || w.route.API == Google && fold(p) == fold(kind)
 	})

@@ -32,7 +32,7 @@ type Route struct {
 	Models   []Model           // empty: every model
 	Headers  []string          // of the client's, passed on beside those of the API
 	Set      map[string]string // set by us, in place of the client's
-	Reach    []string          // what the upstream may do beyond answering: types of its tools, names of fields
+	Reach    []string          // what the upstream may do beyond answering: types of its tools, fields, betas
 	AskUsage bool              // openai-chat: ask for the usage at the end of a stream
 
 	Credential Credential
@@ -72,6 +72,10 @@ type Request struct {
 	RawQuery string // after the "?", not decoded
 	Header   http.Header
 	Body     []byte
+
+	// LongPriced is not the child's: it says whether the prices know what a model's long window costs. Where it is
+	// nil, they do not.
+	LongPriced func(model string) bool
 }
 
 // Exchange is the request that leaves, but for the credential.
@@ -87,7 +91,9 @@ type Exchange struct {
 	Stream    bool   // the answer is a stream of events
 	// Unmeasured says that the model reads what the body's bytes do not bound: documents, sound, what the upstream stores.
 	Unmeasured bool
-	Dropped    []string // what was taken out of the body: "web_search", "mcp_servers"
+	Long       bool     // it has the model's long window
+	Dropped    []string // what was taken out of the request: "web_search", "mcp_servers", "fast-mode-2026-02-01"
 
-	over []glob // the rule's pattern, as it lies over the path
+	over       []glob // the rule's pattern, as it lies over the path
+	longPriced func(model string) bool
 }

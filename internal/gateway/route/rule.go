@@ -9,7 +9,7 @@ import (
 
 // Rule describes requests that a route lets through. The operator writes
 //
-//	POST /v1/messages?beta
+//	POST /v1/messages?beta=true|
 //	GET,HEAD /simple/*/
 //	GET /**/info/refs?service=git-upload-pack
 //	POST /model/{model}/invoke
@@ -17,7 +17,7 @@ import (
 // "*" stands for one or more characters of one segment, "**" for one or more segments, {model} for the name of a model and
 // {package} for one of a package: these two may hold an encoded slash, a package's only after its scope
 // (@scope/name). Behind "?" are the parameters that a query may have,
-// with the only values that they may have, if any ("a|b").
+// with the only values that they may have, if any ("a|b"). One of these has to be there, unless they end with a "|".
 type Rule struct {
 	text    string
 	methods []string
@@ -27,8 +27,9 @@ type Rule struct {
 
 // parameter is a parameter that a query may have.
 type parameter struct {
-	name   string
-	values []string // empty: any
+	name     string
+	values   []string // empty: any
+	optional bool
 }
 
 // pattern is a path with wildcards, segment by segment.
@@ -78,6 +79,7 @@ func parseRule(text string) (Rule, error) {
 		}
 		p := parameter{name: name}
 		if limited {
+			values, p.optional = strings.CutSuffix(values, "|")
 			p.values = strings.Split(values, "|")
 		}
 		if escape(name, "-._~$") != name || name == "" {
