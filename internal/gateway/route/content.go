@@ -24,6 +24,7 @@ var errStored = &Refusal{
 // each of which is a message to its host; names of what the upstream stores; and content that
 // may cost more tokens than it has bytes.
 type content struct {
+	reacher
 	api          API
 	urls, stored bool // allowed by the route's reach
 	images       int64
@@ -33,17 +34,26 @@ type content struct {
 // storedFields are members of a body that name what the upstream stores.
 var storedFields = map[API][]string{
 	OpenAIResponses: {"previous_response_id", "conversation"},
-	Google:          {"cached_content"},
+	OpenAIChat: { // some servers of this dialect have them
+		"previous_response_id", "conversation", "conversation_id", "thread_id", "assistant_id", "cached_content",
+	},
+	Google: {"cached_content"},
 }
 
 // judgeContent walks only where the API has content: a tool's input may hold any address.
-func (r *Route) judgeContent(body object, over []glob, e *Exchange) error {
-	c := &content{api: r.API, urls: r.reaches("urls"), stored: r.reaches("stored")}
+func (w reacher) judgeContent(body object, over []glob) error {
+	r, e := w.route, w.e
+	c := &content{reacher: w, api: r.API, urls: r.reaches("urls"), stored: r.reaches("stored")}
 	for _, field := range storedFields[r.API] {
 		if body.get(field) != nil {
 			if err := c.storedThere(); err != nil {
 				return err
 			}
+		}
+	}
+	if r.API == Bedrock && strings.Contains(e.Model, ":prompt/") { // a stored prompt, which names its model
+		if err := c.storedThere(); err != nil {
+			return err
 		}
 	}
 	lists := map[API][]string{
@@ -96,8 +106,8 @@ func (c *content) walk(kind string, raw []byte, depth int) error {
 
 // block looks at each member of a message, of its content, or of what lies in that.
 func (c *content) block(kind string, block object, depth int) error {
-	if c.api == OpenAIResponses && refers(block) {
-		if err := c.storedThere(); err != nil {
+	if c.api == OpenAIResponses && depth == 0 {
+		if err := c.item(block); err != nil {
 			return err
 		}
 	}
@@ -112,12 +122,83 @@ func (c *content) block(kind string, block object, depth int) error {
 	return nil
 }
 
-// refers says whether an item of the Responses API is only the name of a stored item. Its type may be left out.
-func refers(item object) bool {
-	if item.find("id") == nil {
-		return false
+// itemContent says which members hold the content of an item of the Responses API, by the item's type: one of them
+// has to be there. The types are those of the vendor's library (ResponseInputItem), and of Codex 0.169.0
+// (ResponseItem).
+var itemContent = map[string][]string{
+	"additional_tools":        {"tools"},
+	"agent_message":           {"content"},
+	"apply_patch_call":        {"operation"},
+	"apply_patch_call_output": {"status"},
+	"code_interpreter_call":   {"code"},
+	"compaction":              {"encrypted_content"},
+	"compaction_summary":      {"encrypted_content"},
+	"compaction_trigger":      {"type"}, // has no content
+	"computer_call":           {"action", "actions"},
+	"computer_call_output":    {"output"},
+	"configuration_update":    {"reasoning"},
+	"context_compaction":      {"encrypted_content"},
+	"custom_tool_call":        {"input"},
+	"custom_tool_call_output": {"output"},
+	"file_search_call":        {"queries"},
+	"function_call":           {"arguments"},
+	"function_call_output":    {"output"},
+	"image_generation_call":   {"result"},
+	"local_shell_call":        {"action"},
+	"local_shell_call_output": {"output"},
+	"mcp_approval_request":    {"arguments"},
+	"mcp_approval_response":   {"approve"},
+	"mcp_call":                {"arguments"},
+	"mcp_list_tools":          {"tools"},
+	"message":                 {"content"},
+	"reasoning":               {"encrypted_content", "content"}, // an id alone names thoughts that are stored
+	"shell_call":              {"action"},
+	"shell_call_output":       {"output"},
+	"tool_search_call":        {"arguments"},
+	"tool_search_output":      {"tools"},
+	"web_search_call":         {"action"},
+}
+
+// isEmpty says whether a text or a list holds nothing. A tool's output may be empty. An image or thoughts that are
+// empty are not content.
+func isEmpty(value []byte) bool {
+	all, err := elements(value)
+	return string(value) == `""` || value[0] == '[' && err == nil && len(all) == 0
+}
+
+// item refuses an item of the Responses API that is not its own content: item_reference, a type that is not known,
+// or one of a known type without its content, which the upstream would take from what it stores. Its other members
+// do not count.
+func (c *content) item(item object) error {
+	has := func(key string) bool {
+		m := item.find(key)
+		return m != nil && m.key == key && item.get(key) != nil
 	}
-	return !slices.ContainsFunc(item.members, func(m member) bool { return m.folded != "id" && m.folded != "type" && m.folded != "status" })
+	kind, err := item.getString("type")
+	switch {
+	case kind == "" && !has("type") && has("role"):
+		kind = "message"
+	case err != nil || !has("type"):
+		kind = ""
+	}
+	holds := func(key string) bool {
+		sealed := key == "encrypted_content" || key == "result" || kind == "reasoning"
+		return has(key) && !(sealed && isEmpty(item.get(key)))
+	}
+	if slices.ContainsFunc(itemContent[kind], holds) {
+		return nil
+	}
+	c.unmeasured = true
+	if c.stored || kind != "" && c.route.reaches(kind) {
+		return nil
+	}
+	do := "Send the content itself"
+	if kind == "reasoning" {
+		do = "Send its encrypted_content, which a request gets with \"include\": [\"reasoning.encrypted_content\"]"
+	}
+	return bad(CodeReach, "the input has an item of the type %s that is not its own content: the gateway does not know "+
+		"the type, or the item lacks what it should hold. The upstream may take it for the name of what it stores, which "+
+		"may be another run's. %s", short(kind), do)
 }
 
 // below are the keys below which an API has content that lies in content.
@@ -137,6 +218,8 @@ func (c *content) member(kind, key string, value []byte, depth int) error {
 		return nil
 	case key == "fileid", openai && kind == "audio" && key == "id":
 		return c.storedThere()
+	case c.api == OpenAIResponses && depth > 0 && key == "id": // a part of an item has none of its own
+		return c.storedThere()
 	case openai && strings.HasSuffix(key, "url"):
 		return c.address(key, value)
 	case openai && (key == "filedata" || kind == "inputaudio" && key == "data"):
@@ -149,10 +232,41 @@ func (c *content) member(kind, key string, value []byte, depth int) error {
 	case c.api == Google && key == "filedata":
 		c.unmeasured = true
 		return c.addressThere()
+	case key == "tool" && (c.api == Anthropic || c.api == Bedrock):
+		return c.tool(value)
 	case key == "source" && (c.api == Anthropic || c.api == Bedrock):
 		return c.source(kind, value, depth)
 	case slices.Contains(below[c.api], key):
 		return c.walk(key, value, depth+1)
+	}
+	return nil
+}
+
+// tool refuses a tool of the upstream's that a message brings. Taken out, it would leave a message that speaks of
+// no tool.
+func (c *content) tool(value []byte) error {
+	if value[0] != '{' {
+		return nil
+	}
+	tool, err := parseObject(value)
+	if err != nil {
+		return err
+	}
+	definition, err := tool.getObject("definition")
+	if err != nil {
+		return err
+	}
+	for _, one := range []object{tool, definition} {
+		kind, _ := one.getString("type")
+		if kind == "tool_reference" || kind == "tool_definition" {
+			continue
+		}
+		if ok, err := c.keeps(one); err != nil {
+			return err
+		} else if !ok {
+			return bad(CodeReach, "a message brings the tool %s, which runs at the upstream. This route has none of "+
+				"these: leave it out", short(kind))
+		}
 	}
 	return nil
 }
@@ -237,7 +351,7 @@ func (c *content) source(kind string, value []byte, depth int) error {
 			return err
 		}
 	}
-	if word == "file" {
+	if !slices.Contains([]string{"", "base64", "text", "content", "url"}, word) { // file, and what is not known
 		if err := c.storedThere(); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) 
 	if change, err = w.tools(body, change); err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())
 	}
-	return change, r.judgeContent(body, over, e)
+	return change, w.judgeContent(body, over)
 }
 
 // fields takes out the members of a body, or of a vendor's own part of one, that reach further than an answer or

@@ -97,8 +97,8 @@ func TestContentByAddress(t *testing.T) {
 		"in a document":         {"anthropic", "/v1/messages", `{"model":"m","messages":[{"content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":` + address + `}}]}}]}]}`},
 		"of a chat":             {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":` + address + `}}]}]}`},
 		"of a chat, plain":      {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image_url","image_url":` + address + `}]}]}`},
-		"of a response":         {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_image","image_url":` + address + `}]}]}`},
-		"a file of a response":  {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_file","file_url":` + address + `}]}]}`},
+		"of a response":         {"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":` + address + `}]}]}`},
+		"a file of a response":  {"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_file","file_url":` + address + `}]}]}`},
 		"of a function":         {"openai", "/v1/responses", `{"model":"m","input":[{"type":"function_call_output","output":[{"type":"input_image","image_url":` + address + `}]}]}`},
 		"of a computer":         {"openai", "/v1/responses", `{"model":"m","input":[{"type":"computer_call_output","output":{"image_url":` + address + `}}]}`},
 		"google":                {"google", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"fileData":{"fileUri":` + address + `}}]}]}`},
@@ -119,7 +119,7 @@ func TestContentByAddress(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ preset, target, sent string }{
 		"a tool's input": {"anthropic", "/v1/messages", `{"model":"m","messages":[{"content":[{"type":"tool_use","input":{"image_url":` + address + `,"source":{"type":"url"}}}]}]}`},
-		"a citation":     {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"output_text","annotations":[{"url":` + address + `}]}]}]}`},
+		"a citation":     {"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"output_text","annotations":[{"url":` + address + `}]}]}]}`},
 		"data":           {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}]}`},
 		"a text":         {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":` + address + `}]}`},
 	} {
