@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/mounts"
+	"torno/watcher/hang"
 )
 
 // A parent owns its outbox, and perhaps the directories around it. So what a parent can make true of them closes its outbox, and is
@@ -24,20 +26,73 @@ import (
 // closedOutboxes say why outboxes are not served, by name.
 type closedOutboxes map[string]error
 
-// examined parts what CheckHost found: what closes outboxes, and what the operator has to mend before anything is served.
-func examined(c configs.Config) (closedOutboxes, []configs.Warning, error) {
-	warnings, err := c.CheckHost()
-	closed := closedOutboxes{}
+// errSilent closes an outbox whose file system hangs.
+var errSilent = errors.New("the file system of a directory of the outbox does not answer")
+
+// outboxCalls are looks at the directories of outboxes, which may hang.
+var outboxCalls = hang.Kind{
+	Err:   errSilent,
+	First: "the file system of an outbox does not answer; it is not served meanwhile",
+	Many:  "too many looks wait for the file system of an outbox; there is no other until one returns",
+	Over:  "the file system of an outbox answers again",
+}
+
+// examine looks at what a configuration names on this machine: it returns what closes outboxes, and what the operator has to mend
+// before anything is served.
+func (h *host) examine(ctx context.Context, c configs.Config) (closedOutboxes, []configs.Warning, error) {
+	closed := h.silent(ctx, c)
+	warnings, err := openOnes(c, closed).CheckHost()
 	if wrong, ok := errors.AsType[*configs.Error](err); ok {
-		closed, err = wrong.ByOutbox(c.Outboxes)
+		var others map[string]error
+		others, err = wrong.ByOutbox(c.Outboxes)
+		maps.Copy(closed, others)
 	}
 	return closed, warnings, err
 }
 
+// silent finds the outboxes whose file systems do not answer in time.
+func (h *host) silent(ctx context.Context, c configs.Config) closedOutboxes {
+	ctx, cancel := context.WithTimeout(ctx, h.Timing.respond())
+	defer cancel()
+	found := make([]error, len(c.Outboxes))
+	var looks sync.WaitGroup
+	for i, o := range c.Outboxes {
+		looks.Go(func() {
+			_, found[i] = hang.DoUnlessFull(ctx, h.hangs, o.Dir, func() (struct{}, error) {
+				for _, dir := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
+					_, _ = os.Stat(dir) // whatever it says
+				}
+				return struct{}{}, nil
+			}, nil)
+		})
+	}
+	looks.Wait()
+	silent := closedOutboxes{}
+	for i, err := range found {
+		if err != nil {
+			silent[c.Outboxes[i].Name] = err
+		}
+	}
+	return silent
+}
+
+// silent are those of them whose file systems do not answer.
+func (c closedOutboxes) silent() closedOutboxes {
+	silent := maps.Clone(c)
+	maps.DeleteFunc(silent, func(_ string, why error) bool { return !errors.Is(why, errSilent) })
+	return silent
+}
+
+// openOnes leaves the closed outboxes out of a configuration.
+func openOnes(c configs.Config, closed closedOutboxes) configs.Config {
+	c.Outboxes = slices.DeleteFunc(slices.Clone(c.Outboxes), func(o configs.Outbox) bool { return closed[o.Name] != nil })
+	return c
+}
+
 // lookAround looks at what the configuration names on this machine. Where nothing was ever served and no outbox can be, it was
 // the operator who named the wrong directory.
-func (h *host) lookAround(context.Context) (err error) {
-	closed, warnings, err := examined(h.Config)
+func (h *host) lookAround(ctx context.Context) (err error) {
+	closed, warnings, err := h.examine(ctx, h.Config)
 	for _, w := range warnings {
 		h.Log.Warn("look at the configuration", "warning", w.String())
 	}
@@ -81,22 +136,23 @@ func (h *host) awaitClosed(open context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if slices.ContainsFunc(h.Config.Outboxes, h.canOpen) {
+		if h.canOpenOne(open) {
 			close(h.returned)
 			return
 		}
 	}
 }
 
-// canOpen says whether an outbox that is closed could be served now.
-func (h *host) canOpen(o configs.Outbox) bool {
-	if h.closed[o.Name] == nil {
-		return false
-	}
-	closed, _, err := examined(h.Config)
-	if err != nil || closed[o.Name] != nil {
-		return false
-	}
+// canOpenOne says whether an outbox that is closed could be served now.
+func (h *host) canOpenOne(ctx context.Context) bool {
+	closed, _, err := h.examine(ctx, h.Config)
+	return err == nil && slices.ContainsFunc(h.Config.Outboxes, func(o configs.Outbox) bool {
+		return h.closed[o.Name] != nil && closed[o.Name] == nil && canOpen(o)
+	})
+}
+
+// canOpen says whether an outbox and its roots can be opened.
+func canOpen(o configs.Outbox) bool {
 	dir, err := delegation.OpenDir(o.Dir)
 	if err != nil {
 		return false

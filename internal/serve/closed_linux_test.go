@@ -9,10 +9,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/test/attack"
+	"torno/test/hungfs"
 )
 
 // doings are what a parent can make true of its own outbox.
@@ -128,4 +132,29 @@ func TestAParentClosesItsOwnOutboxAlone(t *testing.T) {
 		}
 	}
 	attack.Record(t, trial)
+}
+
+// TestAnOutboxThatHangsClosesItself (H26): the file system of one outbox's root does not answer when the watcher starts.
+func TestAnOutboxThatHangsClosesItself(t *testing.T) {
+	s := newShop(t)
+	s.asItIs = true
+	s.timing.Respond = 100 * time.Millisecond
+	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o700))
+	second, stuck := filepath.Join(s.dir, "second"), filepath.Join(s.dir, "stuck")
+	s.must(os.Mkdir(stuck, 0o755))
+	s.addOutbox(second, filepath.Join(second, "workspaces"))
+	s.config.Outboxes[1].Read = []string{filepath.Join(stuck, "s1")}
+	fs := hungfs.Mount(t, stuck, "s1")
+	fs.Hang()
+	ended := s.open()
+	s.saysClosed(1)
+	s.served("start")
+	fs.Abort()
+	s.isBack(func() error {
+		if err := unix.Unmount(stuck, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) { // it may have gone by itself
+			return err
+		}
+		return os.Mkdir(filepath.Join(stuck, "s1"), 0o755)
+	}, "start2")
+	s.stop(ended)
 }

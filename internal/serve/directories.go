@@ -79,8 +79,8 @@ func (h *host) openRoots(context.Context) (err error) {
 	for i, o := range h.Config.Outboxes {
 		why := h.closed[o.Name]
 		switch {
-		case errors.Is(why, errOneDirectory):
-			continue // it is withheld as the other one
+		case errors.Is(why, errOneDirectory), errors.Is(why, errSilent):
+			continue // it is withheld as the other one, or nothing opens it
 		case why != nil:
 			_ = withholdOutbox(h.bases, h.Config, i) // as far as it is there
 			continue

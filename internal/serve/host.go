@@ -25,6 +25,7 @@ import (
 	"torno/watcher"
 	"torno/watcher/collect"
 	"torno/watcher/door"
+	"torno/watcher/hang"
 	"torno/watcher/outbox"
 	"torno/watcher/session"
 	"torno/watcher/workspace"
@@ -42,9 +43,10 @@ type Options struct {
 	Reload func() (configs.Config, *slog.Logger, error)
 	Timing Timing
 
-	opened  *paced    // when everything was opened anew last; one for all hosts of a process
-	handed  *handover // what one host leaves to the next
-	reloads *reloads  // what was asked, and what came of it; the same
+	opened  *paced      // when everything was opened anew last; one for all hosts of a process
+	hangs   *hang.Calls // looks at outboxes that hang; the same
+	handed  *handover   // what one host leaves to the next
+	reloads *reloads    // what was asked, and what came of it; the same
 }
 
 // JournalName is the journal's name in a state directory.
@@ -81,7 +83,7 @@ type host struct {
 
 // Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again, where there is a file.
 func Run(ctx context.Context, o Options) (err error) {
-	o.opened, o.handed = &paced{}, &handover{}
+	o.opened, o.handed, o.hangs = &paced{}, &handover{}, hang.New(outboxCalls, o.Log)
 	defer func() { err = errors.Join(err, o.handed.drop()) }()
 	asked, quit := listen(ctx, o.Signals, o.Reload != nil)
 	defer quit()

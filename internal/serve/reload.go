@@ -152,7 +152,7 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if key, was, is := h.Config.MovedSocket(c); key != "" {
 		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
 	}
-	closed, _, err := examined(c)
+	closed, _, err := h.examine(ctx, c)
 	for _, o := range c.Outboxes { // new directories that are not to be had are the operator's mistake
 		same := func(was configs.Outbox) bool {
 			return was.Name == o.Name && was.Dir == o.Dir && slices.Equal(was.Allow, o.Allow) && slices.Equal(was.Read, o.Read)
