@@ -3,10 +3,12 @@ package house
 import (
 	"os"
 	"time"
+
+	"torno/test/wait"
 )
 
-// Patience bounds every wait; none of the stories needs it, also where ten others share the processor.
-const Patience = 2 * time.Minute
+// Patience bounds every wait.
+const Patience = wait.Patience
 
 // Patient is a bound, or TORNO_TEST_PATIENCE where that is longer: a machine that is emulated has all the time that its host has.
 func Patient(limit time.Duration) time.Duration {

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"torno/internal/agent"
 	"torno/internal/initproc"
 	"torno/test/massgen"
+	"torno/test/wait"
 )
 
 // asInit has the test's own program be sandbox-init.
@@ -99,6 +101,9 @@ func (r *rig) start() *rig {
 	if err != nil {
 		r.Fatal(err)
 	}
+	if err := read.SetReadDeadline(time.Now().Add(wait.Patience)); err != nil {
+		r.Fatal(err)
+	}
 	r.cmd.Stdout, r.stdout = write, read
 	if err := r.cmd.Start(); err != nil {
 		r.Fatal(err)
@@ -114,12 +119,18 @@ func (r *rig) start() *rig {
 // until reads until the adapter has said a text.
 func (r *rig) until(text string) {
 	r.Helper()
+	r.untilTimes(1, text)
+}
+
+// untilTimes reads until the adapter has said a text so many times since it began.
+func (r *rig) untilTimes(times int, text string) {
+	r.Helper()
 	buf := make([]byte, 64<<10)
-	for !bytes.Contains(r.output, []byte(text)) {
+	for bytes.Count(r.output, []byte(text)) < times {
 		n, err := r.stdout.Read(buf)
 		r.output = append(r.output, buf[:n]...)
 		if err != nil {
-			r.Fatalf("it ended without %q: %s\n%s", text, r.output, r.read("stderr"))
+			r.Fatalf("it has not said %q %d times: %v\n%s\n%s", text, times, err, r.output, r.read("stderr"))
 		}
 	}
 }
