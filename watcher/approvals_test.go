@@ -232,17 +232,19 @@ func TestADecisionOvertakesWhatTheAgentHasNotHeard(t *testing.T) {
 	}
 }
 
-// TestTheClockStandsStillWhileAnAgentWaits: a run of one second waits for longer than that, and has the rest of its time behind it.
+// TestTheClockStandsStillWhileAnAgentWaits: a run waits for longer than its time, and has the rest of its time behind it.
 func TestTheClockStandsStillWhileAnAgentWaits(t *testing.T) {
 	d := newDesk(t, askingProfile)
 	d.asks()
-	a := d.submit(ask{id: "s1", task: "first", timeout: 1})
+	a := d.submit(ask{id: "s1", task: "first|second"})
 	seen := d.waiting(a, "first")
-	<-time.After(1500 * time.Millisecond) // it is the clock itself that is tried
+	d.overtime()
+	d.clockSeen(a)
 	if status := d.standsAt(a); status.State != delegation.StateWaiting {
 		t.Errorf("it is %s", status.State)
 	}
 	d.decides(a, 1, seen, delegation.Approve)
+	d.decides(a, 2, d.waiting(a, "second"), delegation.Approve)
 	if resp := d.response(a); resp.Status != delegation.StatusCompleted {
 		t.Errorf("%s, %s", resp.Status, resp.Reason)
 	}
@@ -252,11 +254,17 @@ func TestTheClockStandsStillWhileAnAgentWaits(t *testing.T) {
 func TestTheClockGoesOnBehindTheLongestPause(t *testing.T) {
 	d := newDesk(t, func(c *Config) {
 		askingProfile(c)
-		c.Outboxes[0].Policy.Profiles[0].Approvals.Pause = time.Second
+		c.Outboxes[0].Policy.Profiles[0].Approvals.Pause = time.Duration(unhurried) * time.Second
 	})
 	d.asks()
-	a := d.submit(ask{id: "s1", task: "first", timeout: 1})
+	a := d.submit(ask{id: "s1", task: "first"})
 	d.waiting(a, "first")
+	d.overtime() // which is the pause
+	d.clockSeen(a)
+	if status := d.standsAt(a); status.State != delegation.StateWaiting {
+		t.Errorf("it is %s in its pause", status.State)
+	}
+	d.overtime()
 	if resp := d.response(a); resp.Reason != delegation.ReasonDeadline {
 		t.Errorf("%s, %s", resp.Status, resp.Reason)
 	}

@@ -124,7 +124,7 @@ func TestARequestThatSharesAStamp(t *testing.T) {
 					}
 					d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
 					d.world.Register("till", func(ctx context.Context, _ sandboxtest.ProgramIO) int { <-ctx.Done(); return 1 })
-					second := ask{id: "s1", request: "r2", task: "echo", workspace: d.relative("s1"), timeout: 60}
+					second := ask{id: "s1", request: "r2", task: "echo", workspace: d.relative("s1"), timeout: unhurried}
 					first := second
 					first.request = "r1"
 					shares := false

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 // patience bounds every wait of these tests; none of them needs it.
 const patience = house.Patience
 
+// unhurried is the time of a run, in seconds, that no story needs.
+const unhurried = int(2 * patience / time.Second)
+
 // desk is a parent at one or more outboxes, a watcher behind them, and a fake site behind that.
 type desk struct {
 	testing.TB
@@ -48,6 +52,7 @@ type desk struct {
 	result        error                                   // what the watcher ended with when it was killed
 	wrap          func(sandbox.Launcher) sandbox.Launcher // what the watcher is given in the fake's place, or nil
 	other         *sandboxtest.World                      // behind a second launcher, called "other", or nil
+	clock         clock
 }
 
 // beside are the tests that go on beside others already.
@@ -73,6 +78,7 @@ func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	d.config = Config{
 		Outboxes: []outbox.Settings{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
 		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler), Workspaces: heldByName,
+		Clock:  boot.Clock{Now: d.clock.now, Glance: 10 * time.Millisecond},
 		Timing: run.Timing{Interrupt: 20 * time.Millisecond, Terminate: 20 * time.Millisecond}, // the order of the signals is what counts
 	}
 	if testing.Verbose() {
@@ -111,7 +117,7 @@ func (d *desk) settings(name, dir string) outbox.Settings {
 			Outbox: name, Dir: dir, Allow: []compile.Root{compile.Root(filepath.Join(dir, "workspaces"))},
 			Profiles: []compile.Profile{{
 				Name: "sh", Sandbox: sandboxtest.LauncherName, RootFS: sandbox.RootFS{Host: true},
-				Timeout: compile.Timeouts{Default: time.Minute, Min: time.Second, Max: time.Hour},
+				Timeout: compile.Timeouts{Default: 2 * patience, Min: time.Second, Max: time.Hour},
 			}},
 		},
 		MaxRunning: 4, Queue: 16, MaxRequestBytes: 1 << 20, Tree: outbox.Tree{Children: 2, Depth: 3},
@@ -206,7 +212,7 @@ func (d *desk) submit(a ask) ask {
 		a.request = "r-" + a.id
 	}
 	if a.timeout == 0 {
-		a.timeout = 60
+		a.timeout = unhurried
 	}
 	if a.workspace == "" {
 		a.workspace = filepath.Join(a.outbox, "workspaces", a.id)

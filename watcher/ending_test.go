@@ -12,23 +12,22 @@ import (
 // exit code or nothing at all, does not say who wanted it.
 func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 	for name, c := range map[string]struct {
-		timeout int
-		end     func(*desk)
-		status  delegation.Status
-		reason  delegation.Reason
+		end    func(*desk)
+		status delegation.Status
+		reason delegation.Reason
 	}{
-		"cancelled": {60, func(d *desk) { d.touch("cancel_s1") }, delegation.StatusCancelled, delegation.ReasonCancelled},
-		"too long":  {1, func(*desk) {}, delegation.StatusTimeout, delegation.ReasonDeadline},
-		"by its operator": {60, func(d *desk) {
+		"cancelled": {func(d *desk) { d.touch("cancel_s1") }, delegation.StatusCancelled, delegation.ReasonCancelled},
+		"too long":  {(*desk).overtime, delegation.StatusTimeout, delegation.ReasonDeadline},
+		"by its operator": {func(d *desk) {
 			d.watcher.runs.Running(d.latest("s1").Key).End(delegation.ReasonOperator)
 		}, delegation.StatusCancelled, delegation.ReasonOperator},
-		"a full workspace": {60, func(d *desk) {
+		"a full workspace": {func(d *desk) {
 			d.watcher.runs.Running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
 		}, delegation.StatusError, delegation.ReasonWorkspaceLimit},
 	} {
 		for left, remove := range map[string]bool{"its sandbox is there": false, "its sandbox is gone": true} {
 			t.Run(name+", "+left, func(t *testing.T) {
-				resp := diesWhileItEnds(t, c.timeout, c.end, remove)
+				resp := diesWhileItEnds(t, c.end, remove)
 				if resp.Status != c.status || resp.Reason != c.reason {
 					t.Errorf("it is answered with %s, %s (%s)", resp.Status, resp.Reason, resp.StderrTail)
 				}
@@ -41,11 +40,11 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 }
 
 // diesWhileItEnds is the answer to a run whose watcher died when the agent was dead and it did not know.
-func diesWhileItEnds(t *testing.T, timeout int, end func(*desk), remove bool) delegation.Response {
+func diesWhileItEnds(t *testing.T, end func(*desk), remove bool) delegation.Response {
 	d := newDesk(t, nil)
 	reached, never := make(chan struct{}), make(chan struct{})
 	d.world.After(sandboxtest.OpWait, func() { close(reached); <-never })
-	a := d.submit(ask{id: "s1", task: "sleep", timeout: timeout})
+	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	end(d)
 	select {

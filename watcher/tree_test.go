@@ -14,8 +14,8 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// family has a parent, its child and its child's child run.
-func (d *desk) family(timeout int) (parent, child, grandchild ask) {
+// family has a parent, its child and its child's child run. The parent has the least time.
+func (d *desk) family() (parent, child, grandchild ask) {
 	d.Helper()
 	over := filepath.Join(d.outbox, "workspaces", "p", "over")
 	d.world.Register("until-over", func(ctx context.Context, _ sandboxtest.ProgramIO) int {
@@ -27,11 +27,11 @@ func (d *desk) family(timeout int) (parent, child, grandchild ask) {
 		}
 		return 130
 	})
-	parent = d.submit(ask{id: "p", task: "until-over", timeout: timeout})
+	parent = d.submit(ask{id: "p", task: "until-over"})
 	d.started(parent)
-	child = d.submit(ask{id: "c", task: "sleep", parent: "p"})
+	child = d.submit(ask{id: "c", task: "sleep", parent: "p", timeout: 3600})
 	d.started(child)
-	grandchild = d.submit(ask{id: "g", task: "sleep", parent: "c"})
+	grandchild = d.submit(ask{id: "g", task: "sleep", parent: "c", timeout: 3600})
 	d.started(grandchild)
 	return parent, child, grandchild
 }
@@ -60,7 +60,7 @@ func TestARunEndsWithItsParent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)
-			parent, child, grandchild := d.family(60)
+			parent, child, grandchild := d.family()
 			other := d.submit(ask{id: "other", task: "sleep"})
 			d.started(other)
 			c.end(d, parent)
@@ -75,7 +75,8 @@ func TestARunEndsWithItsParent(t *testing.T) {
 
 func TestARunEndsWithTheTimeOfItsParent(t *testing.T) {
 	d := newDesk(t, nil)
-	parent, child, grandchild := d.family(1)
+	parent, child, grandchild := d.family()
+	d.overtime()
 	d.want(d.response(parent), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 	d.orphaned(child, delegation.ReasonDeadline)
 	d.orphaned(grandchild, delegation.ReasonParentEnded)
@@ -102,7 +103,7 @@ func TestAWatcherDiesBetweenAParentAndItsChild(t *testing.T) {
 	for name, before := range map[string]bool{"ended before": true, "ends meanwhile": false} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)
-			_, child, grandchild := d.family(60)
+			_, child, grandchild := d.family()
 			key := d.latest("p").Key
 			d.crash()
 			if before {
@@ -147,7 +148,7 @@ func TestAParentIsARunAndNoName(t *testing.T) {
 	second := d.submit(ask{id: "p", request: "r2", task: "sleep"})
 	d.orphaned(old, delegation.ReasonSuperseded)
 	d.started(second)
-	child := d.submit(ask{id: "c", task: "sleep", parent: "p"})
+	child := d.submit(ask{id: "c", task: "sleep", parent: "p", timeout: 3600})
 	d.started(child)
 	if got, want := d.latest("c").Descent, (journal.Descent{Parent: "p", Run: d.latest("p").Key, Depth: 2}); got != want {
 		t.Errorf("the child's place is %+v, want %+v", got, want)
@@ -167,7 +168,7 @@ func TestAParentOfAnotherOutboxIsNobody(t *testing.T) {
 	d.open()
 	other := d.submit(ask{id: "p", task: "sleep", outbox: elsewhere})
 	d.eventually("the other one runs", func() bool { return len(d.world.Released()) == 1 })
-	child := d.submit(ask{id: "c", task: "sleep", parent: "p"})
+	child := d.submit(ask{id: "c", task: "sleep", parent: "p", timeout: 3600})
 	d.started(child)
 	d.drop(elsewhere, "cancel_p", nil)
 	d.want(d.response(other), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
@@ -242,7 +243,7 @@ func TestRequestsInAnyOrder(t *testing.T) {
 // TestATreeIsBounded (O59): both bounds are named.
 func TestATreeIsBounded(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning = 8, 8 })
-	_, child, grandchild := d.family(60)
+	_, child, grandchild := d.family()
 	d.started(d.submit(ask{id: "c2", task: "sleep", parent: "p"}))
 	for id, parent := range map[string]string{"c3": "p", "deeper": "g"} {
 		resp := d.response(d.submit(ask{id: id, task: "echo", parent: parent}))

@@ -11,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/agent"
+	"torno/internal/boot"
 	"torno/internal/control"
 	"torno/internal/events"
 	"torno/internal/journal"
@@ -47,6 +48,7 @@ type Config struct {
 	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
 	Version  string
 	Timing   run.Timing
+	Clock    boot.Clock // by which the time of runs passes; zero means boot.Machine
 	Log      *slog.Logger
 }
 
@@ -98,7 +100,7 @@ func New(config Config) *Watcher {
 	w.kept = w.newCollector()
 	w.runs = run.NewRuns(run.Ports{
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers, Prepared: config.Prepared,
-		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
+		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing, Clock: config.Clock, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{
 		journal: w.journal, runs: w.runs, schedule: w.schedule, launchers: config.Launchers, reopen: w.reopen, log: w.log, life: w.life,

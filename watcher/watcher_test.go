@@ -127,7 +127,11 @@ func TestAnOldSentinelDoesNotCount(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	d := newDesk(t, nil)
-	resp := d.response(d.submit(ask{id: "s1", task: "sleep", timeout: 1}))
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.printed("s1", "ready\n")
+	d.started(a)
+	d.overtime()
+	resp := d.response(a)
 	d.want(resp, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 	if resp.StdoutTail != "ready\n" {
 		t.Errorf("what it printed is lost: %q", resp.StdoutTail)

@@ -30,34 +30,47 @@ func (m Moment) Sub(earlier Moment) (passed time.Duration, known bool) {
 	return m.Up - earlier.Up, true
 }
 
-// glance is how often an alarm looks at the clock: Go's timers stand still while the machine sleeps, and the alarm does not.
-const glance = 5 * time.Second
+// Clock tells the present moment to what must end in time.
+type Clock struct {
+	Now    func() Moment
+	Glance time.Duration // how often alarms look at it: Go's timers stand still while the machine sleeps
+}
 
-// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by glance at
-// most. It has one user.
+// Machine is the clock of this machine.
+var Machine = Clock{Now: Now, Glance: 5 * time.Second}
+
+// Since returns how long ago a moment was.
+func (c Clock) Since(m Moment) (passed time.Duration, known bool) { return c.Now().Sub(m) }
+
+// NewAlarm sets an alarm.
+func (c Clock) NewAlarm(after time.Duration) *Alarm {
+	timer := time.NewTimer(min(after, c.Glance))
+	return &Alarm{C: timer.C, timer: timer, clock: c, due: c.Now().Up + after}
+}
+
+// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by its clock's
+// Glance at most. It has one user.
 type Alarm struct {
 	C     <-chan time.Time // a reason to ask Rings
 	timer *time.Timer
+	clock Clock
 	due   time.Duration
 }
 
-// NewAlarm sets an alarm.
-func NewAlarm(after time.Duration) *Alarm {
-	timer := time.NewTimer(min(after, glance))
-	return &Alarm{C: timer.C, timer: timer, due: Up() + after}
-}
+// NewAlarm sets an alarm by the machine's clock.
+func NewAlarm(after time.Duration) *Alarm { return Machine.NewAlarm(after) }
 
 // Set sets the alarm anew.
 func (a *Alarm) Set(after time.Duration) {
-	a.due = Up() + after
-	a.timer.Reset(min(after, glance))
+	a.due = a.clock.Now().Up + after
+	a.timer.Reset(min(after, a.clock.Glance))
 }
 
 // Rings says, when C was received from, whether the time has passed. If not, the alarm goes on.
 func (a *Alarm) Rings() bool {
-	left := a.due - Up()
+	left := a.due - a.clock.Now().Up
 	if left > 0 {
-		a.timer.Reset(min(left, glance))
+		a.timer.Reset(min(left, a.clock.Glance))
 	}
 	return left <= 0
 }

@@ -56,7 +56,7 @@ func TestAnAlarmCountsSleep(t *testing.T) {
 	alarm.due -= 2 * time.Hour // the machine has slept for two hours
 	select {
 	case <-alarm.C:
-	case <-time.After(patience): // glance is what it takes; without it there is nothing to hear for an hour
+	case <-time.After(patience): // a glance is what it takes; without it there is nothing to hear for an hour
 		t.Fatal("nobody looks at the clock after a sleep")
 	}
 	if !alarm.Rings() {

@@ -21,7 +21,7 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	progress := runs.Notes.Load(r.hash)
 	r.inputs.resume(progress.Input)
 	r.out.Resume(progress, output.NotAhead(record.Started), r.client.CompleteLive(progress))
-	r.times.created, r.release = record.Created, releaseOf(record)
+	r.times.created, r.release = record.Created, releaseOf(record, runs.Clock)
 	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt, Input: r.inputs.status()}
 	r.takeUpQuestions()
 	r.goOnEnding(runs.endingOf(r.hash))

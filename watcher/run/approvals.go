@@ -35,7 +35,7 @@ func (r *Run) Approvals() *approvals.Desk { return r.desk }
 // begun starts the desk's clock, which is the one of the run's deadline.
 func (r *runner) begun() {
 	released := r.release
-	r.desk.Begin(released.moment.Since, func(after time.Duration) time.Time { return released.clock.Add(after).UTC() })
+	r.desk.Begin(released.passed, func(after time.Duration) time.Time { return released.wall.Add(after).UTC() })
 }
 
 // takeUpQuestions goes on with the questions of an adopted run. Where they are not known, none is taken.

@@ -184,7 +184,7 @@ func (a *attendance) wait() {
 func (a *attendance) watch() {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
-	limit := boot.NewAlarm(startBudget)
+	limit := a.r.runs.Clock.NewAlarm(startBudget)
 	defer limit.Stop()
 	ending := a.r.ending.Done()
 	if !a.r.Standing().Started.IsZero() && a.r.handle.State != sandbox.HandleExited {

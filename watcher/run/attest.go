@@ -69,7 +69,7 @@ func (a *attendance) release() error {
 	if !ok {
 		return &unreleasedError{verdict: v}
 	}
-	a.r.release = releaseNow()
+	a.r.release = releaseNow(a.r.runs.Clock)
 	a.r.begun()
 	a.r.standing.set(func(s *Standing) { s.Released = true })
 	crash.At("launch.word")

@@ -11,24 +11,33 @@ import (
 
 // release is when a run's agent was allowed to run. From then on its time counts, also while the machine sleeps.
 type release struct {
+	clock  boot.Clock
 	moment boot.Moment // since the boot; decides wherever it is known
-	clock  time.Time   // what the clock said then, for sandboxes that tell of their end by that alone
+	wall   time.Time   // what the wall clock said then, for sandboxes that tell of their end by that alone
 }
 
-func releaseNow() release { return release{boot.Now(), time.Now().Round(0)} }
+func releaseNow(clock boot.Clock) release { return release{clock, clock.Now(), time.Now().Round(0)} }
 
 // releaseOf is the release of a run of an earlier watcher. An earlier version noted only the clock.
-func releaseOf(record journal.Run) release {
+func releaseOf(record journal.Run, clock boot.Clock) release {
 	if !record.ReleasedIn.IsZero() {
-		return release{record.ReleasedIn, record.Released}
+		return release{clock, record.ReleasedIn, record.Released}
 	}
 	ago := max(time.Since(record.Released), 0)
-	return release{boot.Now().Add(-ago), record.Released}
+	return release{clock, clock.Now().Add(-ago), record.Released}
+}
+
+// passed returns how long ago the release was. It is not known before the release, nor behind another boot.
+func (rel release) passed() (passed time.Duration, known bool) {
+	if rel.moment.IsZero() {
+		return 0, false
+	}
+	return rel.clock.Since(rel.moment)
 }
 
 // timeLeft is how much of its time a run has left. The time for which it waits for approvals does not count. A run of another boot has none: its sandbox ended with that boot.
 func (r *runner) timeLeft() time.Duration {
-	passed, known := r.release.moment.Since()
+	passed, known := r.release.passed()
 	if !known {
 		return 0
 	}
@@ -57,11 +66,11 @@ func (rel release) ends(exit sandbox.Exit) (ends []time.Duration) {
 	if after, known := exit.FinishedIn.Sub(rel.moment); known {
 		return []time.Duration{after}
 	}
-	passed, known := rel.moment.Since()
+	passed, known := rel.passed()
 	if !known || exit.FinishedAt.IsZero() {
 		return nil
 	}
-	byThen := exit.FinishedAt.Round(0).Sub(rel.clock)
+	byThen := exit.FinishedAt.Round(0).Sub(rel.wall)
 	byNow := passed - time.Now().Round(0).Sub(exit.FinishedAt.Round(0))
 	for _, after := range []time.Duration{byThen, byNow} {
 		if after > -inaccurate && after < passed+inaccurate {

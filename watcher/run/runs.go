@@ -11,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/agent"
+	"torno/internal/boot"
 	"torno/internal/journal"
 	"torno/internal/tree"
 	"torno/sandbox"
@@ -36,6 +37,7 @@ type Ports struct {
 	Kept       Kept                                            // what becomes of workspaces behind runs; nil where nothing does
 	Floor      workspace.Floor
 	Timing     Timing
+	Clock      boot.Clock // by which the time of runs passes; zero means boot.Machine
 	Log        *slog.Logger
 
 	Life    context.Context // done when the watcher stops working, some time after it stopped taking
@@ -97,6 +99,9 @@ type Runs struct {
 
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
+	if p.Clock.Now == nil {
+		p.Clock = boot.Machine
+	}
 	if len(p.Prepared) > 0 {
 		p.Resources = append(slices.Clone(p.Resources), claimed(p.Prepared))
 	}

@@ -159,7 +159,7 @@ func (r *runner) findArtifacts() {
 		return
 	}
 	var warnings []string
-	r.artifacts, warnings = workspace.ArtifactsOf(r.runs.Life, held, r.runs.Timing.Look, r.spec.Artifacts, r.release.clock)
+	r.artifacts, warnings = workspace.ArtifactsOf(r.runs.Life, held, r.runs.Timing.Look, r.spec.Artifacts, r.release.wall)
 	r.warnings = append(r.warnings, warnings...)
 }
 
