@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,12 @@ type absence struct {
 	prepare  func(d *desk)
 	leave    func(d *desk) (real string)
 	comeBack func(d *desk)
+	looks    *atomic.Int64 // for the outbox at its path: each asks for its lock
+}
+
+func (c absence) look() error {
+	c.looks.Add(1)
+	return nil
 }
 
 // bait is a directory in which a request waits for a watcher that looks there.
@@ -137,7 +144,11 @@ func TestTheOutboxGoesAway(t *testing.T) {
 // goes says whether who goes by the path writes elsewhere meanwhile.
 func (c absence) goes(t *testing.T) (byPath bool) {
 	said := &notebook{}
-	d := newLoneDesk(t, func(config *Config) { config.Log = slog.New(slog.NewTextHandler(said, nil)) })
+	c.looks = new(atomic.Int64)
+	d := newLoneDesk(t, func(config *Config) {
+		config.Log = slog.New(slog.NewTextHandler(said, nil))
+		config.Outboxes[0].Lock = c.look
+	})
 	if c.prepare != nil {
 		d.restartOn(c.prepare)
 	}
@@ -175,12 +186,14 @@ func (d *desk) restartOn(change func(*desk)) {
 	d.Helper()
 	d.stop()
 	change(d)
-	policy := d.config.Outboxes[0].Policy
-	d.config.Outboxes[0] = d.settings(policy.Outbox, policy.Dir)
+	before := d.config.Outboxes[0]
+	d.config.Outboxes[0] = d.settings(before.Policy.Outbox, before.Policy.Dir)
+	d.config.Outboxes[0].Lock = before.Lock
 	d.open()
 }
 
-// nothingHappens for longer than two listings take, and it takes next to no time of a processor.
+// nothingHappens for longer than two listings take, and the outbox is looked for now and then, not again and again. Load can only make
+// the looks fewer.
 func (d *desk) nothingHappens(c absence, real string) {
 	d.Helper()
 	forbidden := []string{filepath.Join(real, "response_during.json"), filepath.Join(real, "status_during.json")}
@@ -197,25 +210,16 @@ func (d *desk) nothingHappens(c absence, real string) {
 		}
 		return ""
 	}
-	var used time.Duration
-	for range 3 { // the time before may have left something to do
-		before := d.spent()
-		for deadline := time.Now().Add(2200 * time.Millisecond); written() == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		}
-		if file := written(); file != "" {
-			d.Errorf("%s was written", file)
-		}
-		if used = d.spent() - before; used <= 700*time.Millisecond {
-			return
-		}
+	const often = 50 * time.Millisecond
+	begin, before := time.Now(), c.looks.Load()
+	for time.Since(begin) < 2200*time.Millisecond && written() == "" {
+		time.Sleep(20 * time.Millisecond)
 	}
-	d.Errorf("doing nothing took %v of a processor", used)
-}
-
-// spent is the time that this process has had of processors.
-func (d *desk) spent() time.Duration {
-	d.Helper()
-	var usage unix.Rusage
-	d.must(unix.Getrusage(unix.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	if file := written(); file != "" {
+		d.Errorf("%s was written", file)
+	}
+	looks := c.looks.Load() - before
+	if most := int64(time.Since(begin) / often); looks == 0 || looks > most {
+		d.Errorf("the outbox was looked for %d times, want 1 to %d", looks, most)
+	}
 }

@@ -70,7 +70,7 @@ func newDesk(t testing.TB, change func(*Config)) *desk {
 	return newLoneDesk(t, change)
 }
 
-// newLoneDesk is for a test that measures something of the process: it goes on alone.
+// newLoneDesk is for a test that goes on alone: it measures something of the process, or its parent judges all of its subtests.
 func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	t.Helper()
 	d := &desk{TB: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
@@ -258,6 +258,21 @@ func (d *desk) eventually(what string, holds func() bool) {
 		if time.Now().After(deadline) {
 			d.Fatalf("it never came true that %s; the outbox holds %v", what, d.names(d.outbox))
 		}
+	}
+}
+
+// returns fails the test where a call does not come back; let has it come back then. It is for calls that other calls must not hold up,
+// where those would hang, or have the budget of an hour, longer than any wait.
+func (d *desk) returns(what string, call, let func()) {
+	d.Helper()
+	back := make(chan struct{})
+	go func() { defer close(back); call() }()
+	select {
+	case <-back:
+	case <-time.After(patience):
+		d.Errorf("%s does not come to an end", what)
+		let()
+		<-back
 	}
 }
 

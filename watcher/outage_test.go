@@ -74,14 +74,17 @@ func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestAWatcherThatWaitsForItsLauncherCanBeStopped: it says then why it has taken up nothing.
+// TestAWatcherThatWaitsForItsLauncherCanBeStopped: it waits on for its budget, and says then why it has taken up nothing.
 func TestAWatcherThatWaitsForItsLauncherCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		begin := time.Now()
-		_, err := (&recovery{Watcher: waiting(t)}).list(ctx, "fake", absent{})
-		if !errors.Is(err, sandbox.ErrUnavailable) || time.Since(begin) != time.Hour {
+		begin, w := time.Now(), waiting(t)
+		w.config.Shutdown.Budget = time.Minute
+		longer, end := outlive(ctx, w.recoveryBudget)
+		defer end()
+		_, err := (&recovery{Watcher: w}).list(longer, "fake", absent{})
+		if !errors.Is(err, sandbox.ErrUnavailable) || time.Since(begin) != time.Hour+time.Minute {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 	})

@@ -8,9 +8,9 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// impatient has a shutdown give up soon, and leaves it time for what it can do.
+// impatient has a shutdown give up at once. It leaves no time for what it can do.
 func impatient(c *Config) {
-	c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = 4*time.Second, 4*time.Second, 12*time.Second
+	c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = time.Millisecond, time.Millisecond, patience
 }
 
 // failAlways has every call of an operation fail.
@@ -23,7 +23,7 @@ func (d *desk) failAlways(op sandboxtest.Op) {
 // leave stops the watcher, and returns what it owes.
 func (d *desk) leave() *OwedError {
 	d.Helper()
-	d.kill()
+	d.returns("the shutdown", d.kill, d.watcher.endLife)
 	defer d.journal.Close()
 	d.stop = func() {}
 	owed, ok := errors.AsType[*OwedError](d.result)
@@ -35,10 +35,18 @@ func (d *desk) leave() *OwedError {
 
 // TestAShutdownThatLeavesASandboxSaysSo: the sandbox cannot be removed.
 func TestAShutdownThatLeavesASandboxSaysSo(t *testing.T) {
-	d := newDesk(t, impatient)
+	d := newDesk(t, func(c *Config) { c.Timing.Last, c.Timing.Leave = patience, patience })
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.failAlways(sandboxtest.OpRemove)
+	stop, w := d.kill, d.watcher
+	d.kill = func() {
+		over := make(chan struct{})
+		go func() { defer close(over); stop() }()
+		d.ended(a) // all that it can do
+		w.endLife()
+		<-over
+	}
 	if owed := d.leave(); owed.Sandboxes != 1 || owed.Responses != 0 {
 		t.Errorf("it says %v", owed)
 	}

@@ -30,16 +30,16 @@ func TestReadingTheJournalIsChargedToItsReader(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	box := d.boxIn(j, "main")
-	asking, all := new(limit.Meters).Start(), processTime(t)
-	for range 500 {
-		_, _, err := j.Latest(t0(), box, mustID(d, "s1"))
-		d.must(err)
-	}
-	work, used := asking.SoFar().Work(), processTime(t)-all
-	t.Logf("%s of %s", work, used)
-	if work < used/2 {
-		t.Errorf("%s are charged of %s", work, used)
-	}
+	d.eventually("most of what the process does is charged to its reader", func() bool {
+		asking, all := new(limit.Meters).Start(), processTime(t)
+		for range 500 {
+			_, _, err := j.Latest(t0(), box, mustID(d, "s1"))
+			d.must(err)
+		}
+		work, used := asking.SoFar().Work(), processTime(t)-all
+		t.Logf("%s of %s", work, used)
+		return work > used/2
+	})
 }
 
 // TestWritingTheJournalIsChargedToWhoWrites, although another goroutine does it.
@@ -50,16 +50,19 @@ func TestWritingTheJournalIsChargedToWhoWrites(t *testing.T) {
 	d.stop()
 	j := d.openJournal()
 	defer j.Close()
-	var mine, others journal.Bill
-	all := processTime(t)
-	for range 300 {
-		d.must(j.NoteAnswered(journal.Charge(t0(), &mine), key))
-		_, err := j.Get(journal.Charge(t0(), &others), key)
-		d.must(err)
-	}
-	used := processTime(t) - all
-	t.Logf("%s of %s", mine.Used(), used)
-	if mine.Used() < used/10 || mine.Used() > used || others.Used() != 0 {
-		t.Errorf("%s and %s are charged of %s", mine.Used(), others.Used(), used)
-	}
+	d.eventually("a part of what the process does is charged to the writer", func() bool {
+		var mine, others journal.Bill
+		all := processTime(t)
+		for range 300 {
+			d.must(j.NoteAnswered(journal.Charge(t0(), &mine), key))
+			_, err := j.Get(journal.Charge(t0(), &others), key)
+			d.must(err)
+		}
+		used := processTime(t) - all
+		t.Logf("%s of %s", mine.Used(), used)
+		if mine.Used() > used || others.Used() != 0 {
+			t.Errorf("%s and %s are charged of %s", mine.Used(), others.Used(), used)
+		}
+		return mine.Used() > used/10
+	})
 }
