@@ -17,20 +17,17 @@ func TestAQuestionEndsAWait(t *testing.T) {
 			s := newStage(t)
 			s.beat(nil)
 			p := s.serve(Options{})
+			p.server.mostWait = time.Hour // longer than a call may take
 			p.tool("delegate", `{"tasks":[{"id":"a","task":"x"},{"id":"b","task":"y"}]}`)
 			for number := 1; number <= 2; number++ {
-				p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"w%d","method":"tools/call","params":{"name":"wait","arguments":{"until":%q,"seconds":18}}}`, number, until))
+				p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"w%d","method":"tools/call","params":{"name":"wait","arguments":{"until":%q,"seconds":3600}}}`, number, until))
 				waitFor(t, func() bool { return len(p.server.waits) == 1 })
-				begin := time.Now()
 				s.asks("b", delegation.PendingApproval{Approval: number, Tool: "Bash", Arguments: "{}"})
 				said := string(p.hear().Result)
-				if took := time.Since(begin); took > 10*time.Second {
-					t.Errorf("question %d: the wait went on for %s", number, took)
-				}
 				if !strings.Contains(said, fmt.Sprintf(`"asks":[{"approval":%d,`, number)) || !strings.Contains(said, `"next":"judge what b would do, and decide it with approve; call wait again"`) {
 					t.Errorf("question %d: %s", number, said)
 				}
-				begin = time.Now()
+				begin := time.Now()
 				again := p.tool("wait", fmt.Sprintf(`{"until":%q,"seconds":1}`, until))
 				if took := time.Since(begin); took < time.Second {
 					t.Errorf("question %d ended a second wait, after %s: %s", number, took, again.Struct)

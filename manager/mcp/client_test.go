@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"torno/manager"
+	tests "torno/test/wait"
 )
 
 // peer is a client that speaks in lines, as a program on the other side of two pipes does.
@@ -17,6 +20,7 @@ type peer struct {
 	server  *Server
 	to      io.WriteCloser
 	from    *bufio.Reader
+	cut     func(error) error // ends what the server says
 	last    int
 	served  chan error
 	stop    context.CancelFunc
@@ -34,7 +38,7 @@ func (s *stage) serve(o Options) *peer {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
-	p := &peer{TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), served: make(chan error, 1), stop: stop, manager: m}
+	p := &peer{TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), cut: out.CloseWithError, served: make(chan error, 1), stop: stop, manager: m}
 	go func() {
 		p.served <- server.Serve(ctx, in, out)
 		out.Close()
@@ -81,6 +85,8 @@ type reply struct {
 // hear returns the next answer; news of the server's are passed over.
 func (p *peer) hear() (r reply) {
 	p.Helper()
+	late := time.AfterFunc(tests.Patience, func() { _ = p.cut(errors.New("the server does not answer")) })
+	defer late.Stop()
 	for {
 		line, err := p.from.ReadBytes('\n')
 		if err != nil {

@@ -69,7 +69,7 @@ func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := waitingTime(in.Seconds)
+	limit, err := waitingTime(in.Seconds, s.mostWait)
 	if err != nil {
 		return nil, err
 	}

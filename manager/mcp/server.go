@@ -39,6 +39,7 @@ type Server struct {
 	listing  listing
 	budgets  budgets
 	waits    chan struct{} // a place for each wait that is under way
+	mostWait time.Duration // of one call
 
 	listening context.Context // ends with the client's input
 	hangUp    context.CancelCauseFunc
@@ -52,7 +53,7 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 	}
 	s := &Server{
 		m: m, env: o.Env, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), set: set,
-		budgets: newBudgets(o.Budgets), waits: make(chan struct{}, maxWaits),
+		budgets: newBudgets(o.Budgets), waits: make(chan struct{}, maxWaits), mostWait: MaxWait,
 	}
 	s.listing.fresh = cmp.Or(o.Fresh, defaultFresh)
 	s.listening, s.hangUp = context.WithCancelCause(context.Background())

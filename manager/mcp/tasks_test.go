@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"torno/manager/mcp"
 	"torno/manager/mcp/stakpak"
@@ -149,11 +148,7 @@ func TestAQuestionForTheOperator(t *testing.T) {
 	b.Host("spawns", "a")
 	b.Host("asks", "a", "Bash", "{}", "operator")
 	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "rejected at 20", "for the operator alone", "Tell the user", "not: Resume hint")
-	begin := time.Now()
 	wantSaid(t, b, "wait_for_tasks", `{"task_ids":"a","timeout":18}`, "Paused", "Waiting for: 1", "Note: tell the user that a waits for the operator", "not: Task timeout")
-	if took := time.Since(begin); took > 15*time.Second {
-		t.Errorf("the first wait took %s", took)
-	}
 	wantSaid(t, b, "wait_for_tasks", `{"task_ids":"a","timeout":1}`, "Paused", "Task timeout")
 }
 

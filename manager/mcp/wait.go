@@ -71,25 +71,27 @@ func (w waited) say() string {
 }
 
 // parse checks the arguments and says how long to wait.
-func (in waitInput) parse() (time.Duration, error) {
+func (in waitInput) parse(most time.Duration) (time.Duration, error) {
 	switch {
 	case in.Until != "" && in.Until != "any" && in.Until != "all":
 		return 0, badArgument("until", "until must be any or all, not %s", words(fmt.Sprintf("%.50q", in.Until)))
 	case len(in.IDs) > maxWaited:
 		return 0, badArgument("ids", "%d subagents are too many for one wait: at most %d", len(in.IDs), maxWaited)
 	}
-	return waitingTime(in.Seconds)
+	return waitingTime(in.Seconds, most)
 }
 
-// waitingTime is how long a call waits that may say so.
-func waitingTime(seconds *int) (time.Duration, error) {
+// waitingTime is how long a call waits that may say so, and not longer than most.
+func waitingTime(seconds *int, most time.Duration) (time.Duration, error) {
 	switch {
 	case seconds == nil:
 		return defaultWait, nil
 	case *seconds < 0:
 		return 0, badArgument("seconds", "seconds must not be below 0")
+	case *seconds > int(most/time.Second):
+		return most, nil
 	}
-	return time.Duration(min(*seconds, maxWaitSeconds)) * time.Second, nil
+	return time.Duration(*seconds) * time.Second, nil
 }
 
 // enterWait takes a place among the calls that wait, until leave.
@@ -103,7 +105,7 @@ func (s *Server) enterWait() (leave func(), err error) {
 }
 
 func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
-	limit, err := in.parse()
+	limit, err := in.parse(s.mostWait)
 	if err != nil {
 		return nil, err
 	}
