@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/wait"
 )
 
 const secret = "the host's secret"
@@ -200,7 +202,7 @@ func within(t *testing.T, do func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(wait.Patience):
 		t.Fatal("it blocks")
 	}
 }
@@ -208,7 +210,7 @@ func within(t *testing.T, do func()) {
 // eventually tries until there is no error.
 func eventually(t *testing.T, try func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(wait.Patience); ; runtime.Gosched() {
 		err := try()
 		if err == nil {
 			return

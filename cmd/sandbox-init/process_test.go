@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/internal/runfile"
 )
@@ -31,7 +30,7 @@ func stubborn(name string) string {
 		`
 }
 
-// TestNothingOutlivesTheAgent also shows that init ends what is left itself, at once: it would wait for it otherwise.
+// TestNothingOutlivesTheAgent also shows that init ends what is left itself: it would wait for it otherwise, and say so.
 func TestNothingOutlivesTheAgent(t *testing.T) {
 	for name, limit := range map[string]int64{"direct": 0, "tee": 1 << 20} {
 		t.Run(name, func(t *testing.T) {
@@ -46,12 +45,8 @@ func TestNothingOutlivesTheAgent(t *testing.T) {
 				t.Fatalf("%d processes; init, the agent and two others should be seen", n)
 			}
 			b.plant(t, "go", "")
-			ended := time.Now()
 			res := r.wait(t)
-			res.exits(t, 4)
-			if took := time.Since(ended); took > 8*time.Second {
-				t.Errorf("it took %v", took)
-			}
+			res.exits(t, 4) // and init does not say that it has waited for something in vain
 			if left := processesOf(t, r.uid); len(left) > 0 {
 				t.Errorf("%v are left", left)
 			}

@@ -19,10 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/runfile"
+	"torno/test/wait"
 )
 
-// patience is how long anything may take before a test gives up; nothing waits that long when all is well.
-const patience = 30 * time.Second
+// patience is how long anything may take before a test gives up.
+const patience = wait.Patience
 
 // running is a started box.
 type running struct {

