@@ -17,6 +17,7 @@ import (
 	"torno/sandbox"
 	"torno/test/attack"
 	"torno/test/prober/verdict"
+	"torno/test/wait"
 )
 
 // rootIn makes a root file system whose only program is sandbox-init.
@@ -113,7 +114,7 @@ func TestTheKeeperHoldsTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A keeper lets go of its image with its life, which may end a moment after its sandbox is gone.
-	for deadline := time.Now().Add(time.Minute); !trial.Oracle && err == nil && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); !trial.Oracle && err == nil && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 		freed, err = second.Collect(t.Context(), 0)
 		trial.Oracle = err == nil && freed > 0
 	}

@@ -186,8 +186,18 @@ func TestCancelOfOneThatIsEnding(t *testing.T) {
 
 func cancelOfOneThatIsEnding(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
-	a := h.Submit(house.Ask{ID: "s1", Timeout: 1, Task: "trap 'echo ending; while ! test -e go; do sleep 0.02; done; exit 0' TERM; while :; do sleep 0.05; done"})
-	h.Says(a, "ending")
+	var a house.Ask
+	for timeout, ending := 1, false; !ending; timeout *= 2 { // until the agent is ready for its end before its time is over
+		a = h.Submit(house.Ask{
+			ID: "s1", Request: fmt.Sprint("r", timeout), Timeout: timeout,
+			Task: "trap 'touch ending; while ! test -e go; do sleep 0.02; done; exit 0' TERM; while :; do sleep 0.05; done",
+		})
+		h.Eventually("it is ending, or has ended", func() bool {
+			ending = h.Exists("workspaces/s1/ending")
+			response, _ := os.ReadFile(h.Path("response_s1.json"))
+			return ending || strings.Contains(string(response), fmt.Sprintf("%q", a.Request))
+		})
+	}
 	h.Touch("cancel_s1")
 	h.Must(os.WriteFile(filepath.Join(a.Workspace, "go"), nil, 0o644))
 	h.Want(h.Response(a), delegation.StatusTimeout, delegation.ReasonDeadline, -1)

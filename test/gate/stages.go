@@ -19,7 +19,7 @@ type Stage struct {
 var measures = []string{
 	"TestTheRoadIsShort", "TestAnIdleWatcherIsSmall", "TestAFloodOfLinesWaits", "TestFiveHundredStreams",
 	"TestACrowdDoesNotSlowTheDoor", "TestMemoryStaysFlat", "TestASentRequestLeavesTheHeap", "TestListDoesNotGrowWithTheHistory",
-	"TestDeepFindingsCostNoMoreThanOthers",
+	"TestDeepFindingsCostNoMoreThanOthers", "TestLoadCostsLittle", "TestAFrozenWatcher", "TestWaitingForAnEngineIsNoWork",
 }
 
 // suites are the stages of each suite, in the order in which they run.
@@ -34,6 +34,7 @@ var suites = map[string][]Stage{
 	"night": {
 		{Name: "measures", Parallel: 1, Engine: true, Tests: measures, Packages: []string{
 			"./test/e2e", "./watcher", "./watcher/output", "./cmd/model-gateway", "./internal/gateway", "./internal/journal", "./internal/tree",
+			"./test/attack/outbox", "./test/engine",
 		}},
 		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}},
 		{Name: "clients", Parallel: 1, Engine: true, Packages: []string{"./test/clients", "./test/demo"}},

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	tests "torno/test/wait"
 )
 
 // socketIn is a socket that a door can lead to.
@@ -60,7 +63,9 @@ func TestARunArrivesOnce(t *testing.T) {
 	if err := line.Close(); err != nil { // the watcher dies, and the keeper ends the sandbox when the run's time is over
 		t.Fatal(err)
 	}
-	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Signal != int(unix.SIGKILL) {
+	ctx, cancel := context.WithTimeout(t.Context(), tests.Patience)
+	defer cancel()
+	if end, err := box.AwaitEnd(ctx); err != nil || end.Signal != int(unix.SIGKILL) {
 		t.Errorf("%+v, %v", end, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"torno/internal/retry"
 	"torno/sandbox/gvisor/keeper/output"
 	"torno/test/missing"
+	tests "torno/test/wait"
 )
 
 // newBox is a box with an order for the stand-in. After the test nothing of it runs.
@@ -49,10 +50,9 @@ func clearBox(t testing.TB, box Box) {
 	if _, err := os.Stat(box.Dir); err != nil {
 		return
 	}
-	const patience = time.Minute
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), tests.Patience)
 	defer cancel()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retry.Soon) {
+	for deadline := time.Now().Add(tests.Patience); time.Now().Before(deadline); time.Sleep(retry.Soon) {
 		taken, err := box.Lock()
 		if err == nil {
 			taken.Close()

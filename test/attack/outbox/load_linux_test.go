@@ -19,14 +19,13 @@ import (
 	"torno/test/house"
 )
 
-// TestLoad does to one watcher what costs a parent little.
-func TestLoad(t *testing.T) {
+// TestLoadCostsLittle does to one watcher what costs a parent little. It is judged by the processor's time.
+func TestLoadCostsLittle(t *testing.T) {
 	second := filepath.Join(t.TempDir(), "second")
 	h := house.New(t, house.Plan{
 		Dirs: []string{second + "/workspaces"}, Extra: fmt.Sprintf("  second:\n    dir: %[1]s\n    allow: [%[1]s/workspaces]\n    profiles: [sh]", second),
 	})
 	t.Run("storm", func(t *testing.T) { storm(t, h, h.Beside(second)) })
-	t.Run("overflow", func(t *testing.T) { overflow(t, h) })
 	t.Run("junk", func(t *testing.T) { junk(t, h) })
 }
 
@@ -140,8 +139,10 @@ func rename(h *house.House) (renames *atomic.Int64, stop func()) {
 	}
 }
 
-// overflow makes more events than the kernel keeps while the watcher does not read them, and then asks.
-func overflow(t *testing.T, h *house.House) {
+// TestAnOverflow makes more events than the kernel keeps while the watcher does not read them, and then asks.
+func TestAnOverflow(t *testing.T) {
+	house.NeedEngine(t)
+	h := house.New(t, house.Plan{})
 	var most int
 	_, err := fmt.Sscan(h.Read("/proc/sys/fs/inotify/max_queued_events"), &most)
 	h.Must(err)
