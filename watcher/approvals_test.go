@@ -232,7 +232,8 @@ func TestADecisionOvertakesWhatTheAgentHasNotHeard(t *testing.T) {
 	}
 }
 
-// TestTheClockStandsStillWhileAnAgentWaits: a run waits for longer than its time, and has the rest of its time behind it.
+// TestTheClockStandsStillWhileAnAgentWaits: a run waits for longer than its time, and has the rest of its time behind
+// it.
 func TestTheClockStandsStillWhileAnAgentWaits(t *testing.T) {
 	d := newDesk(t, askingProfile)
 	d.asks()

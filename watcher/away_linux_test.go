@@ -192,8 +192,8 @@ func (d *desk) restartOn(change func(*desk)) {
 	d.open()
 }
 
-// nothingHappens for longer than two listings take, and the outbox is looked for now and then, not again and again. Load can only make
-// the looks fewer.
+// nothingHappens for longer than two listings take, and the outbox is looked for now and then, not again and again. Load
+// can only make the looks fewer.
 func (d *desk) nothingHappens(c absence, real string) {
 	d.Helper()
 	forbidden := []string{filepath.Join(real, "response_during.json"), filepath.Join(real, "status_during.json")}

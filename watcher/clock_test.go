@@ -34,11 +34,13 @@ func (d *desk) forward(by time.Duration) {
 // overtime has a run's time pass, as submit gives it where the request names none.
 func (d *desk) overtime() { d.forward(time.Duration(unhurried) * time.Second) }
 
-// clockSeen waits until a run's watcher has looked at the clock since it was put forward, and has done what follows from that: an alarm looks
-// again only when its last look is dealt with, and no look takes more than three readings.
+// clockSeen waits until a run's watcher has looked at the clock since it was put forward, and has done what follows from
+// that: an alarm looks again only when its last look is dealt with, and no look takes more than three readings.
 func (d *desk) clockSeen(a ask) {
 	d.Helper()
-	d.eventually("the clock is looked at", func() bool { return d.clock.looks.Load() > 3 || d.exists("response_"+a.id+".json") })
+	d.eventually("the clock is looked at", func() bool {
+		return d.clock.looks.Load() > 3 || d.exists("response_"+a.id+".json")
+	})
 }
 
 // shiftClock makes all that a dead watcher noted look as if somebody had set the machine's clock since. A clock that goes on by

@@ -70,7 +70,8 @@ func newDesk(t testing.TB, change func(*Config)) *desk {
 	return newLoneDesk(t, change)
 }
 
-// newLoneDesk is for a test that goes on alone: it measures something of the process, or its parent judges all of its subtests.
+// newLoneDesk is for a test that goes on alone: it measures something of the process, or its parent judges all of its
+// subtests.
 func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	t.Helper()
 	d := &desk{TB: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
@@ -261,8 +262,8 @@ func (d *desk) eventually(what string, holds func() bool) {
 	}
 }
 
-// returns fails the test where a call does not come back; let has it come back then. It is for calls that other calls must not hold up,
-// where those would hang, or have the budget of an hour, longer than any wait.
+// returns fails the test where a call does not come back; let has it come back then. It is for calls that must not wait
+// for others which hang, or for a budget of an hour, which is longer than any wait.
 func (d *desk) returns(what string, call, let func()) {
 	d.Helper()
 	back := make(chan struct{})

@@ -58,7 +58,9 @@ func (p *parent) do(deed byte) {
 	old, lies := p.lies[id]
 	name := "request_" + id + ".json"
 	p.asked++
-	next := ask{id: id, request: fmt.Sprintf("r%04d", p.asked), task: "echo", workspace: p.relative(id), timeout: unhurried}
+	next := ask{
+		id: id, request: fmt.Sprintf("r%04d", p.asked), task: "echo", workspace: p.relative(id), timeout: unhurried,
+	}
 	switch what := deed >> 1 % 16; {
 	case what == 0 && lies:
 		p.remove(name)

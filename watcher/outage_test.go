@@ -74,7 +74,8 @@ func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestAWatcherThatWaitsForItsLauncherCanBeStopped: it waits on for its budget, and says then why it has taken up nothing.
+// TestAWatcherThatWaitsForItsLauncherCanBeStopped: it waits on for its budget, and then says why it has taken up
+// nothing.
 func TestAWatcherThatWaitsForItsLauncherCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -100,7 +100,8 @@ func New(config Config) *Watcher {
 	w.kept = w.newCollector()
 	w.runs = run.NewRuns(run.Ports{
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers, Prepared: config.Prepared,
-		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing, Clock: config.Clock, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
+		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing,
+		Clock: config.Clock, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{
 		journal: w.journal, runs: w.runs, schedule: w.schedule, launchers: config.Launchers, reopen: w.reopen, log: w.log, life: w.life,

@@ -30,7 +30,8 @@ func stubborn(name string) string {
 		`
 }
 
-// TestNothingOutlivesTheAgent also shows that init ends what is left itself: it would wait for it otherwise, and say so.
+// TestNothingOutlivesTheAgent also shows that init ends what is left itself: it would wait for it otherwise, and say
+// so.
 func TestNothingOutlivesTheAgent(t *testing.T) {
 	for name, limit := range map[string]int64{"direct": 0, "tee": 1 << 20} {
 		t.Run(name, func(t *testing.T) {

@@ -48,8 +48,8 @@ func (c Clock) NewAlarm(after time.Duration) *Alarm {
 	return &Alarm{C: timer.C, timer: timer, clock: c, due: c.Now().Up + after}
 }
 
-// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by its clock's
-// Glance at most. It has one user.
+// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by its
+// clock's Glance at most. It has one user.
 type Alarm struct {
 	C     <-chan time.Time // a reason to ask Rings
 	timer *time.Timer

@@ -36,8 +36,8 @@ func TestASentRequestLeavesTheHeap(t *testing.T) {
 	}
 }
 
-// sendMany has many large requests under way whose answers do not end, until the test does. It returns how many bytes they have, and how
-// large the heap is then.
+// sendMany has many large requests under way whose answers do not end until the test does. It returns how many bytes
+// they have, and how large the heap is then.
 func sendMany(t *testing.T) (r *rig, sent, after uint64) {
 	t.Helper()
 	const each, many = 900 << 10, 40

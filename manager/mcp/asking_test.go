@@ -20,7 +20,7 @@ func TestAQuestionEndsAWait(t *testing.T) {
 			p.server.mostWait = time.Hour // longer than a call may take
 			p.tool("delegate", `{"tasks":[{"id":"a","task":"x"},{"id":"b","task":"y"}]}`)
 			for number := 1; number <= 2; number++ {
-				p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"w%d","method":"tools/call","params":{"name":"wait","arguments":{"until":%q,"seconds":3600}}}`, number, until))
+				p.begin(fmt.Sprint("w", number), "wait", fmt.Sprintf(`{"until":%q,"seconds":3600}`, until))
 				waitFor(t, func() bool { return len(p.server.waits) == 1 })
 				s.asks("b", delegation.PendingApproval{Approval: number, Tool: "Bash", Arguments: "{}"})
 				said := string(p.hear().Result)

@@ -38,7 +38,10 @@ func (s *stage) serve(o Options) *peer {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
-	p := &peer{TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), cut: out.CloseWithError, served: make(chan error, 1), stop: stop, manager: m}
+	p := &peer{
+		TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), cut: out.CloseWithError,
+		served: make(chan error, 1), stop: stop, manager: m,
+	}
 	go func() {
 		p.served <- server.Serve(ctx, in, out)
 		out.Close()
@@ -69,6 +72,13 @@ func (p *peer) send(line string) {
 	if _, err := io.WriteString(p.to, line+"\n"); err != nil {
 		p.Fatal(err)
 	}
+}
+
+// begin calls a tool and does not wait for its answer.
+func (p *peer) begin(id, name, arguments string) {
+	p.Helper()
+	const call = `{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s}}`
+	p.send(fmt.Sprintf(call, id, name, arguments))
 }
 
 // reply is what comes back.

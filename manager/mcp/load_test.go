@@ -116,7 +116,7 @@ func TestACancelledWaitEndsNoChild(t *testing.T) {
 	p := s.serve(Options{})
 	p.server.mostWait = time.Hour // longer than a call may take
 	p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
-	p.send(`{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait","arguments":{"ids":["a"],"seconds":3600}}}`)
+	p.begin("w", "wait", `{"ids":["a"],"seconds":3600}`)
 	waitFor(t, func() bool { return len(p.server.waits) == 1 })
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w","reason":"timed out"}}`)
 	if r := p.hear(); !strings.Contains(string(r.Result), `"code":"cancelled"`) {
@@ -150,7 +150,7 @@ func TestAClientThatDies(t *testing.T) {
 	p.tool("delegate", `{"tasks":[{"id":"a","task":"x"},{"id":"b","task":"y"}]}`)
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "first")
 	p.tool("wait", `{}`)
-	p.send(`{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait","arguments":{"ids":["b"],"seconds":3600}}}`)
+	p.begin("w", "wait", `{"ids":["b"],"seconds":3600}`)
 	waitFor(t, func() bool { return len(p.server.waits) == 1 })
 	p.to.Close()
 	if r := p.hear(); !strings.Contains(string(r.Result), "the client has ended") {

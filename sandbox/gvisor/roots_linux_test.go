@@ -114,7 +114,8 @@ func TestTheKeeperHoldsTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A keeper lets go of its image with its life, which may end a moment after its sandbox is gone.
-	for deadline := time.Now().Add(wait.Patience); !trial.Oracle && err == nil && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; !trial.Oracle && err == nil && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 		freed, err = second.Collect(t.Context(), 0)
 		trial.Oracle = err == nil && freed > 0
 	}

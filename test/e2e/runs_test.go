@@ -187,7 +187,7 @@ func TestCancelOfOneThatIsEnding(t *testing.T) {
 func cancelOfOneThatIsEnding(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
 	var a house.Ask
-	for timeout, ending := 1, false; !ending; timeout *= 2 { // until the agent is ready for its end before its time is over
+	for timeout, ending := 1, false; !ending; timeout *= 2 { // until the agent was ready before its time was over
 		a = h.Submit(house.Ask{
 			ID: "s1", Request: fmt.Sprint("r", timeout), Timeout: timeout,
 			Task: "trap 'touch ending; while ! test -e go; do sleep 0.02; done; exit 0' TERM; while :; do sleep 0.05; done",

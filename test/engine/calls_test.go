@@ -55,9 +55,9 @@ func calm(h *house.House) {
 // watched is for how long a watcher that waits is looked at.
 const watched = 3 * time.Second
 
-// patiently looks for some seconds at a watcher that waits: it does not call as if that could help. It is given what it may
-// call: a call is tried at least once, and never in a loop. A machine that is busy may leave it something from before to do, so
-// it is looked at again; a loop would go on.
+// patiently looks for some seconds at a watcher that waits: it does not call as if that could help. It is given what it
+// may call: a call is tried at least once, and never in a loop. A machine that is busy may leave it something from
+// before to do, so it is looked at again; a loop would go on.
 func patiently(h *house.House, proxy *house.Proxy, calls int) {
 	h.Helper()
 	var made []house.Call
@@ -71,7 +71,8 @@ func patiently(h *house.House, proxy *house.Proxy, calls int) {
 	h.Errorf("waiting took %d calls in %s: %v", len(made), watched, made)
 }
 
-// TestWaitingForAnEngineIsNoWork: a watcher whose engine is away neither calls it in a loop nor does anything else in one.
+// TestWaitingForAnEngineIsNoWork: a watcher whose engine is away neither calls it in a loop, nor does anything else in
+// one.
 func TestWaitingForAnEngineIsNoWork(t *testing.T) {
 	h, proxy := behind(t)
 	running := h.Submit(house.Ask{ID: "running", Task: until})

@@ -16,7 +16,8 @@ func TestAReloadWaitsForAnEngineThatHangs(t *testing.T) {
 	t.Parallel()
 	engine := house.NewPrivate(t, house.PrivatePlan{})
 	h := house.New(t, house.Plan{
-		Engine: &engine.Engine, Host: engine.Host(), Offers: ", beside", Profiles: "  beside: {sandbox: gvisor, timeout: {default: 10s, min: 1s, max: 1h}}\n",
+		Engine: &engine.Engine, Host: engine.Host(), Offers: ", beside",
+		Profiles: "  beside: {sandbox: gvisor, timeout: {default: 10s, min: 1s, max: 1h}}\n",
 	})
 	running := h.Submit(house.Ask{ID: "running", Task: until})
 	h.Says(running, "ready")

@@ -7,5 +7,6 @@ package wait
 
 import "time"
 
-// Patience bounds every wait of a test. No test needs it, also where ten others share the processor: what takes longer is broken, not slow.
+// Patience bounds every wait of a test. No test needs it, also where ten others share the processor: what takes longer
+// is broken, not slow.
 const Patience = 2 * time.Minute

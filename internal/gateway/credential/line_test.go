@@ -16,7 +16,8 @@ import (
 	"torno/test/wait"
 )
 
-// slowly is a route whose credential is not told, and a fast one beside it. begun has the processes that are asked for the slow one.
+// slowly is a route whose credential is not told, and a fast one beside it. begun has the processes that are asked for
+// the slow one.
 func slowly(t *testing.T) (slow, fast *route.Route, begun string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slowly")

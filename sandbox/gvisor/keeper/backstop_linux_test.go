@@ -13,7 +13,8 @@ import (
 // TestAKeeperEndsASandboxWhoseTimeIsOver: no watcher is there to end it, and init itself does not.
 func TestAKeeperEndsASandboxWhoseTimeIsOver(t *testing.T) {
 	box := boxIn(t, t.TempDir(), Order{
-		Argv: standInArgv("run", `trap "" INT TERM; echo up; read word; while :; do sleep 300; done`), Word: "go\n", Log: 1 << 20,
+		Argv: standInArgv("run", `trap "" INT TERM; echo up; read word; while :; do sleep 300; done`),
+		Word: "go\n", Log: 1 << 20,
 		Allowed: 300 * time.Millisecond, Grace: 300 * time.Millisecond,
 	})
 	line := start(t, box)
