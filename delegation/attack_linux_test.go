@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/wait"
 )
 
 // TestAttackDevice needs root to make the device, as the parent is in many a container.
@@ -90,7 +92,7 @@ func TestAttackSwap(t *testing.T) {
 	defer attacker.Wait()
 	defer stop.Store(true)
 	tricked, reads := false, 0
-	for deadline := time.Now().Add(30 * time.Second); !tricked || reads < 200; {
+	for deadline := time.Now().Add(wait.Patience); !tricked || reads < 200; {
 		if time.Now().After(deadline) {
 			t.Fatalf("after %d good reads: the oracle is dead: %v", reads, !tricked)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"torno/internal/runfile"
+	"torno/test/wait"
 )
 
 // TestHoldsUntilItIsReleased: the run file is not there yet when init begins, and init does not miss it.
@@ -77,7 +78,7 @@ func TestIsReadyBeforeItIsReleased(t *testing.T) {
 	r := b.start(t)
 	r.stderr.until(t, runfile.Holding)
 	proc := fmt.Sprintf("/proc/%d/", r.cmd.Process.Pid)
-	for until := time.Now().Add(time.Minute); ; {
+	for until := time.Now().Add(wait.Patience); ; {
 		tasks, err := filepath.Glob(proc + "task/*/status")
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/wait"
 )
 
 // hostMain is a watcher by hand, for stories:
@@ -115,7 +116,7 @@ func (h hostDir) serve() error {
 
 // hears polls, as await does.
 func hears(file, text string) error {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if data, err := os.ReadFile(file); err == nil && strings.Contains(string(data), text) {
 			return nil
 		}
@@ -125,7 +126,7 @@ func hears(file, text string) error {
 
 // await polls, since it stands for another process; the deadline is for a broken client.
 func (h hostDir) await(name string) error {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if _, err := h.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

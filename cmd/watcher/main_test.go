@@ -20,6 +20,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/lock"
 	"torno/sandbox/launchers"
+	"torno/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -97,7 +98,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // eventually waits until a file is there, and with a second argument until that text is in it.
 func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	file := ts.MkAbs(args[0])
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(5 * time.Millisecond) {
 		data, err := os.ReadFile(file)
 		if err == nil && (len(args) == 1 || bytes.Contains(data, []byte(args[1]))) {
 			return

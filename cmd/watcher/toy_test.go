@@ -21,6 +21,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/launchers"
 	"torno/sandbox/sandboxtest"
+	"torno/test/wait"
 )
 
 // toy is a launcher that a developer adds: it takes this Kind and a line in the list.
@@ -185,7 +186,7 @@ func TestAToyRunsARequest(t *testing.T) {
 	s.must(os.WriteFile(filepath.Join(outbox, "new"), request, 0o644))
 	s.must(os.Rename(filepath.Join(outbox, "new"), filepath.Join(outbox, "request_s1.json")))
 	var answer delegation.Response
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(5 * time.Millisecond) {
 		data, err := os.ReadFile(filepath.Join(outbox, "response_s1.json"))
 		if err == nil && json.Unmarshal(data, &answer) == nil {
 			break

@@ -15,6 +15,7 @@ import (
 
 	"torno/internal/gateway/budget"
 	"torno/test/upstream/standin"
+	"torno/test/wait"
 )
 
 func TestAnswers(t *testing.T) {
@@ -304,7 +305,7 @@ func TestADoorEndsByItself(t *testing.T) {
 	s := spec("run")
 	s.Lasts = Duration(20 * time.Millisecond)
 	r.open(s)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if len(r.g.Doors()) == 0 {
 			return
 		}

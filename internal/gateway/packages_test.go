@@ -19,6 +19,7 @@ import (
 	"torno/internal/gateway/route"
 	"torno/internal/retry"
 	"torno/test/registry"
+	"torno/test/wait"
 )
 
 // shop is a gateway with routes to registries.
@@ -166,7 +167,8 @@ func TestAFileIsFetchedOnce(t *testing.T) {
 	}
 	// A request is settled behind its answer.
 	d, _ := s.g.Door("three")
-	for deadline := time.Now().Add(time.Minute); d.Spent.Requests < 5 && time.Now().Before(deadline); d, _ = s.g.Door("three") {
+	deadline := time.Now().Add(wait.Patience)
+	for ; d.Spent.Requests < 5 && time.Now().Before(deadline); d, _ = s.g.Door("three") {
 		<-time.After(time.Millisecond)
 	}
 	if d.Requests != 5 || d.Spent.Requests != 5 {

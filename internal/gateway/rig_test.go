@@ -22,6 +22,7 @@ import (
 	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
 	"torno/test/upstream/standin"
+	"torno/test/wait"
 )
 
 const secret = "sk-secret-0123456789abcdef"
@@ -245,7 +246,7 @@ func (r *rig) event(number int64) Event {
 		}
 		select {
 		case <-more:
-		case <-time.After(time.Minute):
+		case <-time.After(wait.Patience):
 			r.Fatalf("event %d does not come", number)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"torno/test/wait"
 )
 
 func testLayers(t *testing.T) made {
@@ -250,10 +252,12 @@ func TestOneDownloadForAll(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.flights[flightKey{ref.text, ref.pull}].waiting
 	}
-	for deadline := time.Now().Add(time.Minute); waiting() != 5 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; waiting() != 5 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	cancel(enough)
-	for deadline := time.Now().Add(time.Minute); waiting() != 4 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline = time.Now().Add(wait.Patience)
+	for ; waiting() != 4 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	close(goOn)
 	group.Wait()

@@ -11,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/test/wait"
 )
 
 // TestWhatIsFlushed is the table of the package's comment: which step is on the disk before its caller goes on.
@@ -83,7 +84,8 @@ func TestWhoWaitsGoesTogether(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(time.Minute); j.writer.waiting.Load() < n && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; j.writer.waiting.Load() < n && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	close(release)
 	all.Wait()

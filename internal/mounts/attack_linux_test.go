@@ -11,6 +11,7 @@ import (
 
 	"torno/sandbox"
 	"torno/test/attack"
+	"torno/test/wait"
 )
 
 // swap exchanges two names over and over, until the test ends. While one of them carries a mount that we see it is busy;
@@ -57,7 +58,7 @@ func TestExchangedForALink(t *testing.T) {
 			swap(t, filepath.Join(w.root, tc.swapped), filepath.Join(w.root, "bait"))
 
 			placed, refused := 0, 0
-			for end := time.Now().Add(time.Minute); placed < 20 || refused < 20 || naive.beaten == 0; {
+			for end := time.Now().Add(wait.Patience); placed < 20 || refused < 20 || naive.beaten == 0; {
 				if time.Now().After(end) {
 					t.Fatalf("in a minute: placed %d, refused %d, the naive way beaten %d times", placed, refused, naive.beaten)
 				}
@@ -129,7 +130,7 @@ func TestThePlaceIsExchangedForALink(t *testing.T) {
 	swap(t, filepath.Join(w.root, "ctx/ws"), filepath.Join(w.root, "ctx/bait"))
 
 	placed, refused, beaten := 0, 0, 0
-	for end := time.Now().Add(time.Minute); placed < 20 || refused < 20 || beaten == 0; {
+	for end := time.Now().Add(wait.Patience); placed < 20 || refused < 20 || beaten == 0; {
 		if time.Now().After(end) {
 			t.Fatalf("in a minute: placed %d, refused %d, the naive way beaten %d times", placed, refused, beaten)
 		}

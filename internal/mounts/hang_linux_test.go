@@ -8,6 +8,7 @@ import (
 
 	"torno/sandbox"
 	"torno/test/hungfs"
+	"torno/test/wait"
 )
 
 // TestARootThatHangsHoldsNobodyElse: a pin waits for its own file system, and the bases can be asked and closed meanwhile.
@@ -109,7 +110,7 @@ func within(t *testing.T, what string, from <-chan error) error {
 	select {
 	case err := <-from:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(wait.Patience):
 		t.Fatal(what)
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torno/test/wait"
 )
 
 func TestFindLooksBesideTheRunningProgram(t *testing.T) {
@@ -34,7 +36,7 @@ func TestPatienceEnds(t *testing.T) {
 	if took := time.Since(began); took > answerTime {
 		t.Errorf("it took %v", took)
 	}
-	for deadline := time.Now().Add(time.Minute); running(alive); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); running(alive); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("what it has started lives on")
 		}

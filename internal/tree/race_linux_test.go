@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/test/attack"
+	"torno/test/wait"
 )
 
 // swap exchanges two names until stop is called, as fast as it goes.
@@ -73,7 +74,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 		}
 	}
 	oracle := false
-	for deadline := time.Now().Add(time.Minute); !oracle && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(wait.Patience); !oracle && time.Now().Before(deadline); {
 		g.arm(prize, "tool", "toollink")
 		byName(g.path)
 		oracle = !g.hasSetID(prize)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/wait"
 )
 
 // ground is a directory that tests fill, and a handle on it.
@@ -196,7 +198,8 @@ func TestFreshIsWhatChangedSince(t *testing.T) {
 	var st unix.Stat_t
 	g.must(unix.Lstat(g.at("old"), &st))
 	since := time.Unix(st.Ctim.Unix()).Add(1)
-	for deadline := time.Now().Add(time.Minute); time.Unix(st.Ctim.Unix()).Before(since) && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; time.Unix(st.Ctim.Unix()).Before(since) && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 		g.write("new", 50_000) // until the kernel's clock, which is a coarse one, has moved
 		g.must(unix.Lstat(g.at("new"), &st))
 	}

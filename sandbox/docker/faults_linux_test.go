@@ -20,6 +20,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/docker"
 	"torno/sandbox/local"
+	"torno/test/wait"
 )
 
 // flaky stands between a launcher and its engine, and spoils one call when it is told to.
@@ -230,7 +231,7 @@ func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it ended with %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(wait.Patience):
 		t.Error("it is waited for beyond its time")
 	}
 }

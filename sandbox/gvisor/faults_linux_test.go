@@ -19,6 +19,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
 	"torno/sandbox/local"
+	"torno/test/wait"
 )
 
 // yard is a launcher, and where it is to be found on the machine.
@@ -178,7 +179,8 @@ func kill(t *testing.T, box, program string) {
 	if killed == 0 {
 		t.Fatalf("there is no %s among %v", program, running(t, box))
 	}
-	for deadline := time.Now().Add(time.Minute); running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 }
 
@@ -187,7 +189,8 @@ func (y *yard) nothingOf(id string) {
 	y.t.Helper()
 	left := running(y.t, y.box(id))
 	// A keeper goes after it has told the end.
-	for deadline := time.Now().Add(time.Minute); len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	deadline := time.Now().Add(wait.Patience)
+	for ; len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		left = running(y.t, y.box(id))
 	}
 	if len(left) > 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/sandbox/gvisor/keeper"
+	"torno/test/wait"
 )
 
 // TestAnInitThatItsAgentKills: under gVisor nothing keeps the agent from it. The sandbox ends as a whole, as by that signal, and
@@ -46,7 +47,7 @@ func TestAnInitThatItsAgentStops(t *testing.T) {
 // nothingRuns waits until no process of a sandbox is left, its keeper included.
 func (y *yard) nothingRuns(id string) {
 	y.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(5 * time.Millisecond) {
 		left := running(y.t, y.box(id))
 		if len(left) == 0 {
 			return

@@ -14,6 +14,7 @@ import (
 	"torno/delegation"
 	"torno/internal/inode"
 	"torno/internal/journal"
+	"torno/test/wait"
 	"torno/watcher/hang"
 	"torno/watcher/workspace"
 )
@@ -182,7 +183,7 @@ func TestWhatWasPutAsideUnseenComesBack(t *testing.T) {
 
 // TestANameIsTakenWhileItIsPutBack by a parent that makes it anew whenever it is free.
 func TestANameIsTakenWhileItIsPutBack(t *testing.T) {
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(wait.Patience); ; {
 		s := newScene(t)
 		own := filepath.Join(s.place, "s1")
 		s.must(os.Rename(own, filepath.Join(s.place, "moved")))

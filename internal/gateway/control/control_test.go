@@ -17,6 +17,7 @@ import (
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/route"
+	"torno/test/wait"
 )
 
 func newGateway(t *testing.T) *gateway.Gateway {
@@ -64,7 +65,7 @@ func (p *paper) Take(text []byte) error {
 
 // eventually waits for what is done after an answer.
 func eventually(done *atomic.Bool) bool {
-	for deadline := time.Now().Add(time.Minute); !done.Load(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); !done.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	tests "torno/test/wait"
 )
 
 // standIn is a runtime: `run SCRIPT` starts a shell as the sentry and ends, as runsc does. The other words are how a runtime
@@ -106,7 +108,7 @@ func isAlive(pid int) bool {
 
 // waitUntil is for what another process does.
 func waitUntil(cond func() bool) bool {
-	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(tests.Patience); !cond(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}
