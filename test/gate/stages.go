@@ -48,8 +48,8 @@ var suites = map[string][]Stage{
 
 // strict are packages in which a failure that does not come again is still a failure: the wall, the journal, and that nothing is lost and nothing happens twice.
 var strict = []string{
-	"delegation", "sandbox/...", "watcher/...", "test/attack/...", "test/crash", "test/engine",
-	"internal/cgroups", "internal/gateway/...", "internal/initproc", "internal/journal", "internal/mounts", "internal/seccomp", "internal/trust",
+	"delegation", "sandbox/...", "watcher/...", "manager/...", "test/attack/...", "test/crash", "test/e2e", "test/engine",
+	"internal/agent/adapter", "internal/cgroups", "internal/gateway/...", "internal/initproc", "internal/journal", "internal/mounts", "internal/seccomp", "internal/trust",
 }
 
 // isStrict: path is the import path of a package.
