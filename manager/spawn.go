@@ -190,16 +190,19 @@ func checkProfile(profile delegation.Token, offers []delegation.ProfileOffer) er
 }
 
 // makeRoom removes what an earlier run of the subagent left: a late response and an old sentinel must not be there
-// when the new request is. A run whose result was not taken is only replaced on demand.
+// when the new request is. A run whose result was not taken is only replaced on demand, and its response stays as long as its
+// request does: the new request may not come to be. The host removes the response when it takes the new request.
 func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
+	left := []string{delegation.CancelName(id)}
 	switch _, err := m.dir.Stat(delegation.RequestName(id)); {
 	case errors.Is(err, fs.ErrNotExist):
+		left = append(left, delegation.ResponseName(id))
 	case err != nil:
 		return fmt.Errorf("look for an earlier request of %s: %w", id, err)
 	case !replace:
 		return fmt.Errorf("subagent %s: %w", id, ErrOutstanding)
 	}
-	for _, name := range []string{delegation.CancelName(id), delegation.ResponseName(id)} {
+	for _, name := range left {
 		if err := m.dir.Remove(name); err != nil {
 			return fmt.Errorf("remove what an earlier run left: %w", err)
 		}

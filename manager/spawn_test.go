@@ -193,6 +193,21 @@ func TestSpawnDoesNotReplaceUnasked(t *testing.T) {
 	}
 }
 
+// TestAReplacementThatFailsTakesNothing: the earlier result is there as long as no new request is.
+func TestAReplacementThatFailsTakesNothing(t *testing.T) {
+	h := newHost(t)
+	m := h.client(Options{})
+	first := h.spawn(m, SpawnOptions{ID: "s1"})
+	h.respond(first)
+	_, err := m.Spawn(t.Context(), SpawnOptions{ID: "s1", Task: "again", Replace: true, Workspace: h.join("none")})
+	if err == nil {
+		t.Fatal("it was spawned")
+	}
+	if result, err := first.Wait(t.Context()); err != nil || result.RequestID != first.RequestID() {
+		t.Errorf("the earlier result: %+v, %v", result, err)
+	}
+}
+
 func TestSpawnClearsWhatIsStale(t *testing.T) {
 	h := newHost(t)
 	write(t, h.join("cancel_s1"), "")

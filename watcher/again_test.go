@@ -163,3 +163,15 @@ func (c *counter) times(words string) int {
 	defer c.mu.Unlock()
 	return strings.Count(c.buf.String(), words)
 }
+
+// TestAResponseThatIsMissingIsWrittenAgain: its request lies there, so its client does not have it.
+func TestAResponseThatIsMissingIsWrittenAgain(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "echo"})
+	want := d.response(a)
+	d.must(os.Remove(filepath.Join(d.outbox, "response_s1.json")))
+	if got := d.response(a); got.RequestID != want.RequestID || got.Reason != want.Reason {
+		t.Errorf("written again: %+v, and before: %+v", got, want)
+	}
+	d.onceEach()
+}

@@ -73,8 +73,8 @@ func (d *admitter) answerAgain(record journal.Run, read delegation.Reading) {
 	}
 }
 
-// unreadable says whether a response that was published is missing or empty. A response is not flushed to the disk, so a
-// power cut can take it although the journal knows that it was there: the first listing looks once.
+// unreadable says whether a response that was published is missing or empty although its request is there. A response is not
+// flushed to the disk, so a power cut can take it; and a client may have removed it without having it.
 func (d *admitter) unreadable(record journal.Run) bool {
 	response, ok := delegation.ResponseNameFor(RecordID(record))
 	if !ok {

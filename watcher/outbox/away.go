@@ -75,7 +75,6 @@ func (s *scan) checkPlace() (back bool) {
 			"process; if another one is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
 		s.gone.Lower()
-		s.requests.first = true
 		s.log.Info("the outbox is served again")
 		s.watchAgain()
 		return true

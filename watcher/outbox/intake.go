@@ -16,7 +16,6 @@ type admitter struct {
 	*Outbox
 	costs *costs
 	gate  *gate          // before the journal
-	first bool           // no listing has come to its end since the outbox is served
 	waits map[string]int // how often a request has waited for that of its parent, by the names of files
 }
 
@@ -49,7 +48,7 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	}
 	over := ok && known.State == delegation.StateEnded
 	if over && known.Reading().Unchanged(stamp) {
-		if !known.Answered || d.first && d.unreadable(known) {
+		if !known.Answered || d.unreadable(known) {
 			d.answerAgain(known, known.Reading())
 		}
 		return 0
@@ -72,7 +71,6 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 
 // listed notes that a listing has come to its end, and whether all requests that it found were looked at for good.
 func (d *admitter) listed(ctx context.Context, all bool) {
-	d.first = false
 	if !d.Lost || !all {
 		return
 	}

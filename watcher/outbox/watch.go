@@ -63,7 +63,7 @@ type scan struct {
 
 func newScan(o *Outbox, notify *fsnotify.Watcher) *scan {
 	s := &scan{Outbox: o, notify: notify, costs: newCosts(), later: newLater(), gate: &gate{log: o.log, held: o.Notices.Flag("")}}
-	s.requests = &admitter{Outbox: o, costs: s.costs, gate: s.gate, first: true, waits: make(map[string]int)}
+	s.requests = &admitter{Outbox: o, costs: s.costs, gate: s.gate, waits: make(map[string]int)}
 	s.leftovers = &sweeper{Outbox: o}
 	return s
 }
