@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"torno/delegation"
+	"torno/internal/socket"
 )
 
 // Approvals decides what agents ask.
@@ -78,7 +79,7 @@ func handleApprovals(mux *http.ServeMux, service Approvals) {
 
 // Approvals lists the questions that wait.
 func (c *Client) Approvals(ctx context.Context) (questions []Question, err error) {
-	return questions, c.call(ctx, http.MethodGet, "/v1/approvals", &questions)
+	return socket.List[Question](ctx, c.watcher, http.MethodGet, "/v1/approvals")
 }
 
 // Decide decides a question.

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +49,7 @@ func (c *Client) Runs(ctx context.Context, q Query) (runs []Run, err error) {
 	if q.All {
 		form.Set("all", "1")
 	}
-	return runs, c.call(ctx, http.MethodGet, "/v1/runs?"+form.Encode(), &runs)
+	return socket.List[Run](ctx, c.watcher, http.MethodGet, "/v1/runs?"+form.Encode())
 }
 
 // Run shows one run.
@@ -79,15 +78,14 @@ func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(
 	if follow {
 		path += "?follow=1"
 	}
-	body, err := c.watcher.Open(ctx, http.MethodGet, path, nil)
+	lines, err := c.watcher.Stream(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	lines := json.NewDecoder(body)
+	defer lines.Close()
 	for {
 		var o Output
-		switch err := lines.Decode(&o); {
+		switch err := lines.Next(&o); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, io.ErrUnexpectedEOF):

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"torno/internal/socket"
 )
 
 // Collect asks for workspaces that are over the rule to be removed.
@@ -44,5 +46,5 @@ func (c *Client) Collect(ctx context.Context, ask Collect) (all []Workspace, err
 	if ask.DryRun {
 		form.Set("dry_run", "1")
 	}
-	return all, c.call(ctx, http.MethodPost, "/v1/collect?"+form.Encode(), &all)
+	return socket.List[Workspace](ctx, c.watcher, http.MethodPost, "/v1/collect?"+form.Encode())
 }

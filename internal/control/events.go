@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,15 +61,14 @@ func (c *Client) Events(ctx context.Context, ref string, q EventQuery, emit func
 	if q.Follow {
 		form.Set("follow", "1")
 	}
-	body, err := c.watcher.Open(ctx, http.MethodGet, "/v1/events/"+escape(ref)+"?"+form.Encode(), nil)
+	lines, err := c.watcher.Stream(ctx, "/v1/events/"+escape(ref)+"?"+form.Encode())
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	lines := json.NewDecoder(body)
+	defer lines.Close()
 	for {
 		var l EventLine
-		switch err := lines.Decode(&l); {
+		switch err := lines.Next(&l); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			return errors.New("the events broke off: the watcher stopped, or cannot read them any more")
 		case err != nil:

@@ -12,6 +12,16 @@ import (
 	"net/url"
 )
 
+// The bounds of what another program says. It may be one that a stranger has taken over, as the model gateway.
+const (
+	maxMessage = 1 << 20 // a reply, or one of a stream or of a list
+	maxFailure = 64 << 10
+	maxListed  = 20_000 // messages of a list: a short one takes much more room when it is decoded
+)
+
+// ErrTooLong is the end of a reply, or of a message of a stream, that passes its bound.
+var ErrTooLong = errors.New("it is longer than any that this program takes")
+
 // Client calls the API of a program that serves it on a socket.
 type Client struct {
 	http    *http.Client
@@ -22,7 +32,8 @@ type Client struct {
 // NewClient returns a client. program names the program that answers, in errors; dial connects to it.
 func NewClient(program string, known Errors, dial func(context.Context) (net.Conn, error)) *Client {
 	return ClientOver(program, known, &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		MaxResponseHeaderBytes: maxFailure,
 	})
 }
 
@@ -36,15 +47,83 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Call makes a call and decodes its reply. Without a body, body is nil.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
-	reply, err := c.Open(ctx, method, path, body)
+	reply, err := c.open(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	defer reply.Close()
-	if err := json.NewDecoder(reply).Decode(into); err != nil {
+	if err := newMessages(reply).next(into, maxMessage); err != nil {
 		return fmt.Errorf("read the %s's reply: %w", c.program, err)
 	}
 	return nil
+}
+
+// List makes a call whose reply is a list.
+func List[T any](ctx context.Context, c *Client, method, path string) (all []T, err error) {
+	reply, err := c.open(ctx, method, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Close()
+	m := newMessages(reply)
+	m.left.N = maxMessage
+	begin, err := m.in.Token()
+	if err == nil && begin != nil && begin != json.Delim('[') {
+		err = errors.New("it is no list")
+	}
+	if begin != nil {
+		all = []T{}
+	}
+	for err == nil && begin != nil && m.in.More() {
+		var one T
+		if err = m.next(&one, maxMessage); err == nil && len(all) == maxListed {
+			err = ErrTooLong
+		}
+		all = append(all, one)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the %s's list: %w", c.program, err)
+	}
+	return all, nil
+}
+
+// Stream makes a call whose reply is many messages, which may come over a long time. The caller closes it.
+func (c *Client) Stream(ctx context.Context, path string) (*Stream, error) {
+	reply, err := c.open(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{reply, newMessages(reply)}, nil
+}
+
+// Stream is a reply of many messages.
+type Stream struct {
+	io.Closer
+	messages *messages
+}
+
+// Next decodes the next message. Behind the last one it returns io.EOF.
+func (s *Stream) Next(into any) error { return s.messages.next(into, maxMessage) }
+
+// messages are what the other program says, read one after the other.
+type messages struct {
+	left io.LimitedReader
+	in   *json.Decoder
+}
+
+func newMessages(from io.Reader) *messages {
+	m := &messages{left: io.LimitedReader{R: from}}
+	m.in = json.NewDecoder(&m.left)
+	return m
+}
+
+func (m *messages) next(into any, most int64) error {
+	m.left.N = most
+	err := m.in.Decode(into)
+	if err != nil && m.left.N <= 0 {
+		return ErrTooLong
+	}
+	return err
 }
 
 // Text is a body that is sent as it is. Every other one is sent as JSON.
@@ -62,8 +141,8 @@ func encode(body any) (io.Reader, error) {
 	}
 }
 
-// Open makes a call and returns its reply, for the caller to read and to close.
-func (c *Client) Open(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
+// open makes a call and returns its reply, for the caller to read and to close.
+func (c *Client) open(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	sent, err := encode(body)
 	if err != nil {
 		return nil, err
@@ -87,7 +166,7 @@ func (c *Client) Open(ctx context.Context, method, path string, body any) (io.Re
 	if response.StatusCode == http.StatusNotFound && response.Header.Get("Content-Type") != "application/json" {
 		return nil, fmt.Errorf("the %s knows no %s %s: it is of another version than this program", c.program, method, request.URL.Path)
 	}
-	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
+	if err := newMessages(response.Body).next(&said, maxFailure); err != nil {
 		return nil, fmt.Errorf("%s, and no more: %w", said.Error, err)
 	}
 	return nil, &remoteError{said.Error, c.errors[said.Code].Err}

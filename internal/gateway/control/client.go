@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +61,7 @@ func (c *Client) Try(ctx context.Context, route, model string) (t gateway.Tried,
 
 // Doors lists all doors.
 func (c *Client) Doors(ctx context.Context) (all []gateway.Door, err error) {
-	return all, c.gateway.Call(ctx, http.MethodGet, "/v1/doors", nil, &all)
+	return socket.List[gateway.Door](ctx, c.gateway, http.MethodGet, "/v1/doors")
 }
 
 // Open opens a door.
@@ -93,13 +92,13 @@ func (c *Client) Spent(ctx context.Context, scope budget.Scope) (use budget.Use,
 
 // Totals asks what each route has carried since the gateway began.
 func (c *Client) Totals(ctx context.Context) (all []gateway.Total, err error) {
-	return all, c.gateway.Call(ctx, http.MethodGet, "/v1/totals", nil, &all)
+	return socket.List[gateway.Total](ctx, c.gateway, http.MethodGet, "/v1/totals")
 }
 
 // IdleRuns names runs that have spent something and have no open door: in their order, those behind after, not all at once.
 func (c *Client) IdleRuns(ctx context.Context, after string) (runs []string, err error) {
 	query := url.Values{"after": {after}}
-	return runs, c.gateway.Call(ctx, http.MethodGet, "/v1/runs?"+query.Encode(), nil, &runs)
+	return socket.List[string](ctx, c.gateway, http.MethodGet, "/v1/runs?"+query.Encode())
 }
 
 // Forget has what runs have spent forgotten. Runs with an open door stay.
@@ -109,15 +108,14 @@ func (c *Client) Forget(ctx context.Context, runs []string) error {
 
 // Events passes the events after a number to emit, and follows until ctx is done or emit fails.
 func (c *Client) Events(ctx context.Context, after int64, emit func(gateway.Event) error) error {
-	body, err := c.gateway.Open(ctx, http.MethodGet, "/v1/events?follow=1&after="+strconv.FormatInt(after, 10), nil)
+	lines, err := c.gateway.Stream(ctx, "/v1/events?follow=1&after="+strconv.FormatInt(after, 10))
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	lines := json.NewDecoder(body)
+	defer lines.Close()
 	for {
 		var event gateway.Event
-		switch err := lines.Decode(&event); {
+		switch err := lines.Next(&event); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

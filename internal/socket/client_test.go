@@ -1,0 +1,64 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestAReplyIsBounded (G67): a program that was taken over says more than anybody wants to hear.
+func TestAReplyIsBounded(t *testing.T) {
+	said, sent := "", 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/fails" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		sent = 0
+		n, err := io.WriteString(w, said)
+		for piece := strings.Repeat("x", 1<<20); err == nil && sent < 1<<30; {
+			sent += n
+			n, err = io.WriteString(w, piece)
+		}
+	}))
+	defer server.Close()
+	client := NewClient("gateway", nil, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+	})
+	defer client.Close()
+	said = `"`
+	var into string
+	if err := client.Call(t.Context(), http.MethodGet, "/", nil, &into); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a reply without an end: %v", err)
+	}
+	if err := client.Call(t.Context(), http.MethodGet, "/fails", nil, &into); !errors.Is(err, ErrTooLong) {
+		t.Errorf("an error without an end: %v", err)
+	}
+	said = `["one", "`
+	if _, err := List[string](t.Context(), client, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a list of something without an end: %v", err)
+	}
+	said = "[" + strings.Repeat("{},", maxListed+1)
+	if _, err := List[struct{ Big [1 << 10]byte }](t.Context(), client, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a long list of what is short: %v", err)
+	}
+	said = `"one" "two" "`
+	stream, err := client.Stream(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	for _, want := range []string{"one", "two"} {
+		if err := stream.Next(&into); err != nil || into != want {
+			t.Errorf("%q, %v; want %q", into, err, want)
+		}
+	}
+	if err := stream.Next(&into); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a message without an end: %v", err)
+	}
+}
