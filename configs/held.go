@@ -78,7 +78,11 @@ func (c *Config) checkHeld(r *report) {
 		key := "gateway.routes." + route.Name + ".credential"
 		switch at := route.Credential; {
 		case len(at.Command) > 0:
-			checkFollowed(r, key, at.Command[0])
+			for _, word := range at.Command { // a shell's script is obeyed as the shell
+				if filepath.IsAbs(word) {
+					checkFollowed(r, key, word)
+				}
+			}
 		case at.Path != "":
 			checkFollowed(r, key, at.Path)
 		}

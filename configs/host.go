@@ -17,26 +17,51 @@ import (
 // the operator, and no decision of a run rests on it.
 func (c Config) CheckHost() ([]Warning, error) {
 	r := &report{noLines: true}
-	c.checkState(r)
-	c.checkHeld(r)
+	c.checkMachine(r)
+	c.checkOutboxes(r)
+	return r.result()
+}
+
+// CheckMachine is CheckHost without the outboxes.
+func (c Config) CheckMachine() ([]Warning, error) {
+	r := &report{noLines: true}
+	c.checkMachine(r)
+	return r.result()
+}
+
+// CheckOutboxes is what CheckHost says of the outboxes.
+func (c Config) CheckOutboxes() ([]Warning, error) {
+	r := &report{noLines: true}
+	c.checkOutboxes(r)
+	return r.result()
+}
+
+func (c *Config) checkOutboxes(r *report) {
 	c.checkOwnFile(r)
-	c.checkFiles(r)
 	for i := range c.Outboxes {
 		checkOutboxDirs(r, &c.Outboxes[i])
 		checkViews(r, &c.Outboxes[i])
 	}
+	c.resolved().checkDirectories(r)
+	c.checkAliases(r)
+}
+
+func (c *Config) checkMachine(r *report) {
+	c.checkState(r)
+	c.checkHeld(r)
+	c.checkFiles(r)
 	for _, p := range c.Profiles {
 		if have := 1000 * int64(c.cpus); p.Limits.CPUs > have {
 			r.problem("profiles."+p.Name+".limits.cpus", "%g are more than the %d of this machine",
 				float64(p.Limits.CPUs)/1000, c.cpus)
 		}
 	}
-	if len(r.problems) == 0 {
-		c.resolved().checkDirectories(r)
-		c.checkAliases(r)
-	}
 	c.checkUIDs(r, "/etc/passwd", "/etc/subuid")
-	return r.result()
+}
+
+// IsPlain says whether the outbox and its roots lie where they are written, and not where links lead.
+func (o *Outbox) IsPlain() bool {
+	return !slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(dir string) bool { return target(dir) != dir })
 }
 
 // checkState: a directory that others may write gives them the journal and the control socket.

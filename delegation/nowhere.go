@@ -1,32 +1,39 @@
 package delegation
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// OpenNowhere stands for an outbox that cannot be opened, and why: it holds an empty directory that is gone already, made for
-// a moment in a directory of the host's. Nothing can be read or written there, and Alive says why.
-func OpenNowhere(path, host string, why error) (d *Dir, err error) {
+// NowherePrefix begins the name of a stand-in's directory. Nobody but a killed process leaves one.
+const NowherePrefix = "nowhere-"
+
+// OpenNowhere stands for an outbox that cannot be opened, and why: it holds an empty directory, made for a moment in the state
+// directory and removed as soon as it is open. It can be opened again and looked at, as any directory that is held, but nothing can
+// be read or written there, and Alive says why.
+func OpenNowhere(path, state string, why error) (d *Dir, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("stand in for outbox %q: %w", path, err)
 		}
 	}()
-	const empty = "nowhere"
-	root, err := os.OpenRoot(host)
+	root, err := os.OpenRoot(state)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	if err := root.Mkdir(empty, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // an earlier one was killed
+	name := NowherePrefix + rand.Text()
+	if err := root.Mkdir(name, 0o700); err != nil {
 		return nil, err
 	}
-	d, err = OpenDir(filepath.Join(host, empty))
-	if err := errors.Join(err, root.Remove(empty)); err != nil {
+	d, err = OpenDir(filepath.Join(state, name))
+	if gone := root.Remove(name); gone != nil && err == nil {
+		err = errors.Join(gone, d.Close())
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.path, d.why = path, why

@@ -10,9 +10,9 @@ import (
 
 // TestNowhere: what stands for an outbox that cannot be opened holds nothing, takes nothing and never becomes the outbox.
 func TestNowhere(t *testing.T) {
-	host, path := t.TempDir(), filepath.Join(t.TempDir(), "outbox")
-	for range 2 { // the second time an earlier one was killed before it removed the directory
-		d, err := OpenNowhere(path, host, fs.ErrPermission)
+	state, path := t.TempDir(), filepath.Join(t.TempDir(), "outbox")
+	for range 2 {
+		d, err := OpenNowhere(path, state, fs.ErrPermission)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,11 +39,10 @@ func TestNowhere(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := os.Mkdir(filepath.Join(host, "nowhere"), 0o700); err != nil {
-			t.Fatal(err)
-		}
 	}
-	if found, err := os.ReadDir(path); err != nil || len(found) > 0 {
-		t.Errorf("%s has %v, %v", path, found, err)
+	for _, dir := range []string{path, state} {
+		if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+			t.Errorf("%s has %v, %v", dir, found, err)
+		}
 	}
 }

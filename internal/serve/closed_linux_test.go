@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"torno/configs"
 	"torno/delegation"
+	"torno/sandbox/compile"
 	"torno/test/attack"
 	"torno/test/hungfs"
 )
@@ -156,5 +158,119 @@ func TestAnOutboxThatHangsClosesItself(t *testing.T) {
 		}
 		return os.Mkdir(filepath.Join(stuck, "s1"), 0o755)
 	}, "start2")
+	s.stop(ended)
+}
+
+// twoParents have outboxes in directories of their own, on the way to which each can put links.
+func (s *shop) twoParents() (a, b string) {
+	s.Helper()
+	s.asItIs = true
+	first := &s.config.Outboxes[0]
+	a, b = filepath.Join(s.dir, "pa", "x", "outbox"), filepath.Join(s.dir, "pb", "outbox")
+	first.Dir, first.Allow, first.Paths = a, []string{filepath.Join(a, "workspaces")}, nil
+	s.must(os.MkdirAll(first.Allow[0], 0o700))
+	s.addOutbox(b, filepath.Join(b, "workspaces"))
+	return a, b
+}
+
+// TestALinkClosesTheOutboxThatItLeadsAway (H26): a parent puts a link on the way to its outbox or to a root of it, which leads to the
+// other's, to the state or to a profile's programs. The other is served under its own name, whatever else is closed meanwhile.
+func TestALinkClosesTheOutboxThatItLeadsAway(t *testing.T) {
+	trial := attack.Trial{Row: "H26", Where: "fake, links", Oracle: true}
+	for what, third := range map[string]bool{
+		"the way to the outbox": false, "the outbox itself": false, "a root to the outbox": false, "a root to the state": false,
+		"a root to programs": false, "the way to the outbox, and a third is away": true, "a root to the outbox, and a third is away": true,
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newShop(t)
+			a, b := s.twoParents()
+			work, programs := filepath.Join(s.dir, "pa", "work"), filepath.Join(s.dir, "programs")
+			s.must(errors.Join(os.Mkdir(work, 0o700), os.MkdirAll(filepath.Join(programs, "sub"), 0o755)))
+			s.config.Outboxes[0].Allow = []string{work}
+			s.config.Profiles[0].Programs = []compile.Programs{{Host: programs, As: "/opt/programs"}}
+			if third {
+				o := s.config.Outboxes[1]
+				o.Name, o.Dir, o.Allow = "third", filepath.Join(s.dir, "pc"), []string{filepath.Join(s.dir, "pc", "workspaces")}
+				s.must(os.MkdirAll(o.Allow[0], 0o700))
+				s.config.Outboxes = append(s.config.Outboxes, o)
+			}
+			next := s.config
+			ended := s.reloads(func() (configs.Config, error) {
+				next.MaxRunning++
+				return next, nil
+			})
+			s.other(func() { s.served("before") })
+			link := func(path, to string) { s.must(errors.Join(os.Rename(path, path+".away"), os.Symlink(to, path))) }
+			switch {
+			case strings.HasPrefix(what, "the way to the outbox"):
+				link(filepath.Dir(a), filepath.Dir(b))
+			case what == "the outbox itself":
+				link(a, filepath.Dir(b))
+			case strings.HasPrefix(what, "a root to the outbox"):
+				link(work, b)
+			case what == "a root to the state":
+				link(work, s.config.State)
+			case what == "a root to programs":
+				link(work, filepath.Join(programs, "sub"))
+			}
+			if third {
+				s.must(os.Rename(filepath.Join(s.dir, "pc"), filepath.Join(s.dir, "pd")))
+			}
+			s.signals <- syscall.SIGHUP
+			s.eventually("it is served again", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
+			if !strings.Contains(s.said.String(), `the others are served" outbox=`+s.config.Outboxes[0].Name) || strings.Contains(s.said.String(), `the others are served" outbox=second`) {
+				t.Errorf("the wrong one is closed:\n%s", &s.said)
+			}
+			s.other(func() {
+				s.served("after")
+				beat, err := os.ReadFile(filepath.Join(b, delegation.HeartbeatName))
+				if err != nil || !strings.Contains(string(beat), `"outbox": "second"`) {
+					t.Errorf("it is served as %s, %v", beat, err)
+				}
+			})
+			s.stop(ended)
+		})
+		trial.Tried++
+		if !t.Failed() {
+			trial.Held++
+		}
+	}
+	attack.Record(t, trial)
+}
+
+// TestAClosedOutboxThatHangsHoldsNoStopUp (H26): its file system stops answering while it is looked at.
+func TestAClosedOutboxThatHangsHoldsNoStopUp(t *testing.T) {
+	s := newShop(t)
+	s.asItIs = true
+	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o700))
+	second := filepath.Join(s.dir, "second")
+	s.addOutbox(second, filepath.Join(second, "workspaces"))
+	s.must(os.Rename(second, second+".away"))
+	ended := s.open()
+	s.served("one")
+	s.must(os.Mkdir(second, 0o700))
+	fs := hungfs.Mount(t, second, "workspaces")
+	fs.Hang()
+	<-fs.Waits()
+	s.served("two")
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	fs.Abort()
+}
+
+// TestAParentKeepsNoRightsByMovingAway (H26): the operator takes a root from an outbox whose directory is away.
+func TestAParentKeepsNoRightsByMovingAway(t *testing.T) {
+	s := newShop(t)
+	a, _ := s.twoParents()
+	secret := filepath.Join(s.dir, "secret")
+	s.must(os.MkdirAll(secret, 0o700))
+	s.config.Outboxes[0].Read = []string{secret}
+	next := s.config
+	next.Outboxes = slices.Clone(next.Outboxes)
+	next.Outboxes[0].Read = nil
+	ended := s.reloads(func() (configs.Config, error) { return next, nil })
+	s.must(os.Rename(a, a+".away"))
+	s.signals <- syscall.SIGHUP
+	s.eventually("it is taken", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
 	s.stop(ended)
 }

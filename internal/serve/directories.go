@@ -17,45 +17,56 @@ import (
 )
 
 // openOutboxes opens each outbox, once: the lock, the watcher and the launchers get what was opened here, and not whatever
-// is at its path when they come to look.
+// is at its path when they come to look. Those come first that lie where they are written: another one that links lead to the
+// same directory is closed.
 func (h *host) openOutboxes(context.Context) error {
 	h.dirs = make([]*delegation.Dir, len(h.Config.Outboxes))
 	h.later(h.closeDirs)
-	var looks []os.FileInfo
-	for i := range h.Config.Outboxes {
-		info, err := h.openOutbox(i, looks)
-		if err != nil {
-			if err := h.closeOutbox(i, err); err != nil {
+	for i, o := range h.Config.Outboxes {
+		if why := h.closed[o.Name]; why != nil {
+			if err := h.closeOutbox(i, why); err != nil {
 				return err
 			}
 		}
-		looks = append(looks, info)
+	}
+	opened := map[string]os.FileInfo{}
+	for _, i := range h.openInOrder() {
+		if why := h.openOutbox(i, opened); why != nil {
+			if err := h.closeOutbox(i, why); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// errOneDirectory closes the second of two outboxes that are the same.
-var errOneDirectory = errors.New("are one directory")
+// openInOrder are the outboxes that are not closed, those first that lie where they are written.
+func (h *host) openInOrder() (all []int) {
+	for _, group := range plainFirst(openOnes(h.Config, h.closed).Outboxes) {
+		for _, o := range group {
+			all = append(all, slices.IndexFunc(h.Config.Outboxes, func(other configs.Outbox) bool { return other.Name == o.Name }))
+		}
+	}
+	return all
+}
 
-// openOutbox opens one outbox, which must be none of the directories that were looked at before it.
-func (h *host) openOutbox(i int, before []os.FileInfo) (info os.FileInfo, err error) {
+// openOutbox opens one outbox, which must be none of the directories that are open already, by the names of their outboxes.
+func (h *host) openOutbox(i int, opened map[string]os.FileInfo) (err error) {
 	o := h.Config.Outboxes[i]
-	if why := h.closed[o.Name]; why != nil {
-		return nil, why
-	}
 	if h.dirs[i], err = delegation.OpenDir(o.Dir); err != nil {
-		return nil, err
+		return err
 	}
-	if info, err = h.dirs[i].Info(); err != nil {
-		return nil, fmt.Errorf("look at the outbox: %w", err)
+	info, err := h.dirs[i].Info()
+	if err != nil {
+		return fmt.Errorf("look at the outbox: %w", err)
 	}
-	same := func(other os.FileInfo) bool { return other != nil && os.SameFile(info, other) }
-	if j := slices.IndexFunc(before, same); j >= 0 {
-		other := h.Config.Outboxes[j]
-		return nil, fmt.Errorf("outboxes %s and %s %w, by the names %s and %s; give each parent a directory of its own",
-			other.Name, o.Name, errOneDirectory, other.Dir, o.Dir)
+	for name, other := range opened {
+		if os.SameFile(info, other) {
+			return fmt.Errorf("outboxes %s and %s are one directory, %s; give each parent a directory of its own", name, o.Name, o.Dir)
+		}
 	}
-	return info, nil
+	opened[o.Name] = info
+	return nil
 }
 
 func (h *host) closeDirs() (err error) {
@@ -67,32 +78,73 @@ func (h *host) closeDirs() (err error) {
 	return err
 }
 
-// openRoots opens every directory that a parent reaches, and withholds what no child may see.
-func (h *host) openRoots(context.Context) (err error) {
-	if h.bases, err = mounts.OpenBases(nil); err != nil {
-		return err
-	}
-	h.later(h.bases.Close)
-	if err := withhold(h.bases, h.Config); err != nil {
-		return err
-	}
-	for i, o := range h.Config.Outboxes {
-		why := h.closed[o.Name]
-		switch {
-		case errors.Is(why, errOneDirectory), errors.Is(why, errSilent):
-			continue // it is withheld as the other one, or nothing opens it
-		case why != nil:
-			_ = withholdOutbox(h.bases, h.Config, i) // as far as it is there
-			continue
-		}
-		if why = errors.Join(h.openRootsOf(i), withholdOutbox(h.bases, h.Config, i)); why == nil {
-			continue
-		}
-		if err := h.closeOutbox(i, why); err != nil {
+// openRoots opens every directory that a parent reaches, and withholds what no child may see. Where directories clash with what
+// must be apart, it closes the outbox whose directories they are, and begins again.
+func (h *host) openRoots(context.Context) error {
+	h.later(h.closeBases)
+	for {
+		_, clash, err := h.tryRoots(false)
+		if clash == nil || err != nil {
 			return err
 		}
+		whose, clash, err := h.tryRoots(true)
+		if clash == nil || err != nil {
+			return err
+		}
+		if whose < 0 {
+			return clash
+		}
+		if err := h.closeOutbox(whose, clash); err != nil {
+			return err
+		}
+		if h.servesNobody() {
+			return clash
+		}
 	}
-	return errors.Join(h.bases.Check(), rootsApart(h.Config, h.bases))
+}
+
+// tryRoots opens the roots of all open outboxes, those first that lie where they are written. clash says what is not apart. With
+// each, it looks after each outbox, and whose is the first one that clashes; it is -1 where the clash is not an outbox's.
+func (h *host) tryRoots(each bool) (whose int, clash, err error) {
+	if err := h.closeBases(); err != nil {
+		return -1, nil, err
+	}
+	if h.bases, err = mounts.OpenBases(nil); err != nil {
+		return -1, nil, err
+	}
+	if err := withhold(h.bases, h.Config); err != nil {
+		return -1, nil, err
+	}
+	if clash := h.clash(); clash != nil {
+		return -1, clash, nil
+	}
+	for _, i := range h.openInOrder() {
+		if why := errors.Join(h.openRootsOf(i), withholdOutbox(h.bases, h.Config, i)); why != nil {
+			if err := h.closeOutbox(i, why); err != nil {
+				return -1, nil, err
+			}
+			continue
+		}
+		if !each {
+			continue
+		}
+		if clash := h.clash(); clash != nil {
+			return i, clash, nil
+		}
+	}
+	return -1, h.clash(), nil
+}
+
+// clash says which directories are part of what must be apart.
+func (h *host) clash() error { return errors.Join(h.bases.Check(), rootsApart(h.Config, h.bases)) }
+
+func (h *host) closeBases() error {
+	if h.bases == nil {
+		return nil
+	}
+	err := h.bases.Close()
+	h.bases = nil
+	return err
 }
 
 // openRootsOf opens the roots of one outbox, and the outbox as one of them, which must be the directory that is held.

@@ -59,7 +59,8 @@ type host struct {
 	notify    notifier
 	init      string
 	closed    closedOutboxes
-	returned  chan struct{}     // closed when a closed outbox can be opened
+	first     bool              // nothing was ever served from this state directory
+	canReopen chan struct{}     // closed when a closed outbox can be opened
 	dirs      []*delegation.Dir // of the outboxes; a stand-in for one that is closed
 	locks     []*outboxLock     // of each of them
 	state     *stateLock
@@ -111,7 +112,7 @@ func Run(ctx context.Context, o Options) (err error) {
 // open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it had taken
 // stay locked, for the next host or for Run, which unlocks them.
 func open(ctx context.Context, o Options) (h *host, err error) {
-	h = &host{Options: o, notify: notifierOf(os.Getenv), closed: closedOutboxes{}, returned: make(chan struct{})}
+	h = &host{Options: o, notify: notifierOf(os.Getenv), closed: closedOutboxes{}, canReopen: make(chan struct{})}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.makeState, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
 		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
@@ -155,6 +156,13 @@ func (h *host) lock(ctx context.Context) error {
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
 	if err := h.lockState(ctx, who); err != nil {
+		return err
+	}
+	stale, err := filepath.Glob(filepath.Join(h.Config.State, delegation.NowherePrefix+"*"))
+	for _, dir := range stale { // of a watcher that was killed
+		err = errors.Join(err, os.Remove(dir))
+	}
+	if err != nil {
 		return err
 	}
 	for _, dir := range h.dirs {

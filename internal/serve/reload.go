@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
 	defer stop()
 	defer context.AfterFunc(a.stopping, stop)()
-	reopen, returned, later := h.watcher.Reopen(), h.returned, make(<-chan time.Time)
+	reopen, returned, later := h.watcher.Reopen(), h.canReopen, make(<-chan time.Time)
 	for {
 		select {
 		case <-ctx.Done():
@@ -63,6 +64,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			h.notify.reloading()
 			return next
 		default:
+			h.reloads.add(h.closed.lines())
 			h.reloads.finish(nil)
 		}
 	}
@@ -152,12 +154,9 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if key, was, is := h.Config.MovedSocket(c); key != "" {
 		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
 	}
-	closed, _, err := h.examine(ctx, c)
-	for _, o := range c.Outboxes { // new directories that are not to be had are the operator's mistake
-		same := func(was configs.Outbox) bool {
-			return was.Name == o.Name && was.Dir == o.Dir && slices.Equal(was.Allow, o.Allow) && slices.Equal(was.Read, o.Read)
-		}
-		if why := closed[o.Name]; why != nil && !slices.ContainsFunc(h.Config.Outboxes, same) {
+	f, err := h.examine(ctx, c)
+	for _, o := range c.Outboxes {
+		if why := f.closed[o.Name]; why != nil && h.namesMissing(o) {
 			err = errors.Join(err, why)
 		}
 	}
@@ -165,6 +164,21 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 		return err
 	}
 	return reach(ctx, h.Launchers, c)
+}
+
+// namesMissing says whether a new configuration gives an outbox a directory that it did not have, and that is not there: that is the
+// operator's mistake, while a parent could have moved what it had already.
+func (h *host) namesMissing(o configs.Outbox) bool {
+	var had []string
+	for _, was := range h.Config.Outboxes {
+		if was.Name == o.Name {
+			had = slices.Concat([]string{was.Dir}, was.Allow, was.Read)
+		}
+	}
+	return slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(dir string) bool {
+		info, err := os.Stat(dir)
+		return !slices.Contains(had, dir) && (err != nil || !info.IsDir())
+	})
 }
 
 // ErrBetween says that no next host has taken up the runs that a reload left to it.

@@ -65,13 +65,16 @@ func (r *reloads) found(changes []string) {
 	r.changes = changes
 }
 
-// add notes what else is to be told of what is served now.
+// add notes what else is to be told to those who wait for the one that was taken.
 func (r *reloads) add(lines []string) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.done >= r.taken {
+		return
+	}
 	r.changes = append(r.changes, lines...)
 }
 

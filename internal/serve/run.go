@@ -2,7 +2,10 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 
 	"torno/configs"
@@ -83,6 +86,10 @@ func (h *host) awaitReady(open context.Context) {
 func (h *host) sayStopped() {
 	if h.Config.Shutdown.Running == configs.Keep {
 		h.Log.Info("stopped; what runs and what waits is left to the next watcher")
+		return
+	}
+	if len(h.closed) > 0 {
+		h.Log.Info("stopped; every request has its response, but for those in outboxes that are not served", "outboxes", strings.Join(slices.Sorted(maps.Keys(h.closed)), ", "))
 		return
 	}
 	h.Log.Info("stopped; every request has its response")

@@ -175,7 +175,7 @@ func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
 
 // NewOutbox is an outbox that is not served yet.
 func (h *Host) NewOutbox(settings Settings) *Outbox {
-	if len(settings.Policy.Owners) == 0 {
+	if len(settings.Policy.Owners) == 0 && settings.Dir.Why() == nil {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}

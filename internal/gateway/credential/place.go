@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -64,7 +65,7 @@ func (c command) costs() bool    { return true }
 
 // read runs it, once, in a group of its own, which is ended with it.
 func (c command) read(ctx context.Context) (string, error) {
-	if _, err := trust.Places().Follow(c[0]); err != nil { // it runs by its own name, by which some programs choose what they do
+	if err := c.held(); err != nil {
 		return "", err
 	}
 	ctx, stop := context.WithTimeout(ctx, maxCommand)
@@ -87,6 +88,21 @@ func (c command) read(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s: %w", c, err) // the status; what it printed may hold the secret
 	}
 	return string(out.kept), nil
+}
+
+// held refuses a program that another user can exchange, or a file that is named to it. The program runs by its own name, by which
+// some choose what they do.
+func (c command) held() error {
+	for i, word := range c {
+		if !filepath.IsAbs(word) {
+			continue
+		}
+		_, err := trust.Places().Follow(word)
+		if _, loose := errors.AsType[*trust.Error](err); loose || err != nil && i == 0 {
+			return err
+		}
+	}
+	return nil
 }
 
 // environment has the variables that a program needs to find its own files when it fetches secrets.

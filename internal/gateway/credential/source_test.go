@@ -288,6 +288,7 @@ func TestACredentialIsHeld(t *testing.T) {
 	for what, c := range map[string]route.Credential{
 		"file":    {Kind: "file", Path: path, Header: "x-api-key"},
 		"command": {Kind: "command", Command: []string{path}, Header: "x-api-key"},
+		"script":  {Kind: "command", Command: []string{"/bin/sh", path}, Header: "x-api-key"},
 	} {
 		if err := os.Chmod(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -309,5 +310,6 @@ func TestACredentialIsHeld(t *testing.T) {
 		if s, _ = opened(t, c); what == "command" && header(t, s) != key {
 			t.Error("the command is not run where it is held")
 		}
+		_ = os.Remove(ran)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (r *register) match() {
 	for _, says := range []func(*Claim, journal.Outbox) bool{called, liesAt, r.alone} {
 		for _, claim := range r.claims {
-			if claim.found.ID != "" {
+			if claim.found.ID != "" || claim.Dir.Why() != nil {
 				continue
 			}
 			i := slices.IndexFunc(r.known, func(o journal.Outbox) bool {
