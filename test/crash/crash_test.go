@@ -141,7 +141,7 @@ func newScene(t *testing.T, sandbox string, change ...func(*house.Plan)) *scene 
 
 // withModel adds a model gateway, and a profile whose runs have a door.
 func withModel(p *house.Plan) {
-	p.Top = `gateway: {routes: {model: {preset: ollama}, claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}, mind: {preset: anthropic, credential: {file: /dev/null}}}}`
+	p.Top = `gateway: {routes: {model: {preset: ollama}, claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}, mind: {preset: anthropic, credential: {file: /nowhere/key}}}}`
 	p.Offers += ", talks, listens, minds"
 	p.Profiles += "\n  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]"
 	p.Profiles += fmt.Sprintf("\n  listens:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]", listens)
