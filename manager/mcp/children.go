@@ -123,16 +123,16 @@ func (c *children) forget(gone child) {
 	c.mine = slices.DeleteFunc(c.mine, func(k child) bool { return k.id == gone.id && k.request == gone.request })
 }
 
-// open are the ids of ours whose result did not go out yet.
-func (c *children) open() (ids []string) {
+// open returns the runs of ours whose result did not go out yet.
+func (c *children) open() (all []child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.mine {
 		if one.toldAt == 0 {
-			ids = append(ids, one.id)
+			all = append(all, one)
 		}
 	}
-	return ids
+	return all
 }
 
 // wasTold says whether the result of a run went out already.

@@ -48,6 +48,7 @@ type waitInput struct {
 type waited struct {
 	Ended   []outcome  `json:"ended"`
 	Waiting []standing `json:"waiting"`
+	Gone    []standing `json:"gone,omitempty"` // no answer of theirs comes any more; each is told once
 	NoHost  string     `json:"no_host,omitempty"` // why nothing goes on
 	Note    string     `json:"note,omitempty"`
 	Next    string     `json:"next"`
@@ -58,7 +59,7 @@ func (w waited) say() string {
 	for _, one := range w.Ended {
 		b.WriteString(one.say())
 	}
-	for _, one := range w.Waiting {
+	for _, one := range slices.Concat(w.Gone, w.Waiting) {
 		b.WriteString(one.say() + "\n")
 	}
 	if w.NoHost != "" {
@@ -135,40 +136,61 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 type awaited struct {
 	id, request string
 	run         *manager.Run    // nil where the result was taken already
-	kept        *manager.Result // then
+	kept        *manager.Result // then, or once it came
 	brief       bool            // its answer went out before, and does not again
 	skip        bool            // it is not waited for, as it was told before
 	outcome     *outcome
-	err         error
+	err         error // why it could not be found, or not be waited for
 	news        []questionKey // that ended the wait
 }
 
-// awaited finds the runs of ids, or of all subagents of ours whose result did not go out.
+// awaited finds the runs of ids, or of all subagents of ours whose result did not go out. An id that the caller names must be there;
+// one of ours that cannot be found is reported among the others.
 func (s *Server) awaited(ids []string) (all []*awaited, err error) {
 	if len(ids) == 0 {
-		ids = s.children.open()
-		ids = ids[:min(len(ids), maxWaited)]
-	}
-	if len(ids) == 0 {
-		return nil, &mistake{code: "nothing_to_wait_for", text: "you have the results of all subagents that you asked for here", next: "status lists those of the outbox; name their ids to wait for them, or read answers again"}
+		return s.awaitedOfOurs()
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
 			continue
 		}
-		one := &awaited{id: id}
+		one := s.find(child{id: id})
+		if one.err != nil {
+			return nil, one.err
+		}
 		all = append(all, one)
-		if one.run, err = s.m.Attach(id); err == nil {
-			one.request = one.run.RequestID()
-			continue
-		}
-		kept, missing := s.m.Taken(id)
-		if missing != nil {
-			return nil, err
-		}
-		one.request, one.kept = kept.RequestID, &kept
 	}
 	return all, nil
+}
+
+func (s *Server) awaitedOfOurs() (all []*awaited, err error) {
+	ours := s.children.open()
+	if len(ours) == 0 {
+		return nil, &mistake{code: "nothing_to_wait_for", text: "you have the results of all subagents that you asked for here", next: "status lists those of the outbox; name their ids to wait for them, or read answers again"}
+	}
+	for _, of := range ours[:min(len(ours), maxWaited)] {
+		all = append(all, s.find(of))
+	}
+	return all, nil
+}
+
+// find looks for the request of a subagent in the outbox, then for the copy of its result. The copy of another run is not taken for the one of
+// a run that is known.
+func (s *Server) find(of child) *awaited {
+	one := &awaited{id: of.id, request: of.request}
+	if one.run, one.err = s.m.Attach(of.id); one.err == nil {
+		one.request = one.run.RequestID()
+		return one
+	}
+	if kept, missing := s.m.Taken(of.id); missing == nil && (of.request == "" || kept.RequestID == of.request) {
+		one.request, one.kept, one.err = kept.RequestID, &kept, nil
+	}
+	return one
+}
+
+// gone says whether no answer of a subagent comes any more: its request was withdrawn, and no result of it is kept.
+func (a *awaited) gone() bool {
+	return errors.Is(a.err, manager.ErrNoRun) || errors.Is(a.err, manager.ErrGone)
 }
 
 // waiting is one wait.
@@ -188,7 +210,7 @@ func (w *waiting) plan() {
 		}
 	}
 	for _, one := range w.all {
-		one.skip = one.brief && w.any && fresh > 0
+		one.skip = one.err != nil || one.brief && w.any && fresh > 0
 		one.brief = one.brief && fresh > 0
 	}
 }
@@ -201,7 +223,7 @@ func (w *waiting) collect(ctx context.Context) {
 	if !w.any {
 		share /= len(w.all)
 	}
-	if w.any && w.look(share) {
+	if w.any && (w.look(share) || slices.ContainsFunc(w.all, (*awaited).gone)) {
 		return
 	}
 	var all sync.WaitGroup
@@ -212,7 +234,7 @@ func (w *waiting) collect(ctx context.Context) {
 			continue
 		}
 		all.Go(func() {
-			end, err := child.wait(ctx, share, func(now manager.WaitUpdate) {
+			end, err := child.wait(ctx, w.s, share, func(now manager.WaitUpdate) {
 				child.news = append(child.news, w.s.asked.untold(child.request, now.Approvals)...)
 				if len(child.news) > 0 {
 					cancel(errNotEnded)
@@ -221,7 +243,7 @@ func (w *waiting) collect(ctx context.Context) {
 			one.Lock()
 			defer one.Unlock()
 			child.err = err
-			if err != nil || w.any && over {
+			if err != nil && !child.gone() || w.any && over {
 				return
 			}
 			child.outcome, over = end, true
@@ -241,7 +263,7 @@ func (w *waiting) look(share int) bool {
 		if child.skip {
 			continue
 		}
-		if child.outcome, child.err = child.wait(now, share, nil); child.outcome != nil {
+		if child.outcome, child.err = child.wait(now, w.s, share, nil); child.outcome != nil {
 			return true
 		}
 	}
@@ -249,18 +271,23 @@ func (w *waiting) look(share int) bool {
 }
 
 // wait waits for one and tells what changes meanwhile. It keeps of an answer only what goes out.
-func (a *awaited) wait(ctx context.Context, share int, tell func(manager.WaitUpdate)) (*outcome, error) {
-	var result manager.Result
-	var err error
-	if a.kept != nil {
-		result = *a.kept
-	} else if result, err = a.run.WaitWithUpdates(ctx, tell); err != nil {
-		return nil, err
+func (a *awaited) wait(ctx context.Context, s *Server, share int, tell func(manager.WaitUpdate)) (*outcome, error) {
+	if a.kept == nil {
+		result, err := a.run.WaitWithUpdates(ctx, tell)
+		if errors.Is(err, manager.ErrGone) {
+			kept := s.find(child{id: a.id, request: a.request}) // another client took the result meanwhile
+			a.kept = kept.kept
+		} else if err == nil {
+			a.kept = &result
+		}
+		if a.kept == nil {
+			return nil, err
+		}
 	}
 	if a.brief {
 		share = 0
 	}
-	end := outcomeOf(result, share)
+	end := outcomeOf(*a.kept, share)
 	return &end, nil
 }
 
@@ -279,7 +306,10 @@ func (w *waiting) report() (answer, error) {
 					w.s.log.Warn("a result that the client has stays in the outbox", "subagent", old.id, "error", err)
 				}
 			}
-		case one.skip:
+		case one.gone():
+			said.Gone = append(said.Gone, standing{ID: one.id, Trouble: w.s.trouble(fmt.Errorf("subagent %s: %w", one.id, manager.ErrGone))})
+			w.s.children.forget(child{id: one.id, request: one.request})
+		case one.skip && one.err == nil:
 		case one.err == nil || errors.Is(one.err, errNotEnded):
 			now := w.s.standing(one.id)
 			w.s.asked.note(slices.Concat(one.news, keysOf(one.request, now.Asks)))
@@ -289,7 +319,7 @@ func (w *waiting) report() (answer, error) {
 			said.Waiting = append(said.Waiting, standing{ID: one.id, Trouble: w.s.trouble(one.err)})
 		}
 	}
-	if failed != nil && len(said.Ended) == 0 && !slices.ContainsFunc(said.Waiting, func(s standing) bool { return s.Trouble == nil }) {
+	if failed != nil && len(said.Ended)+len(said.Gone) == 0 && !slices.ContainsFunc(said.Waiting, func(s standing) bool { return s.Trouble == nil }) {
 		return nil, failed
 	}
 	if len(said.Waiting) > 0 {
@@ -308,9 +338,11 @@ func (w *waited) finish() {
 	switch {
 	case decision != "":
 		w.Next = decision
+	case len(w.Waiting)+len(w.Ended) == 0:
+		w.Next = "delegate what is still needed again"
 	case len(w.Waiting) == 0:
 		w.Next = "all have ended; read gives more of what they left (answer, output, events, diff), apply takes over what they changed in a copy"
-	case len(w.Ended) == 0:
+	case len(w.Ended)+len(w.Gone) == 0:
 		w.Next = "none has ended: call wait again, or do something else meanwhile"
 	default:
 		w.Next = "call wait again for the others"
