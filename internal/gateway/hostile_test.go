@@ -140,7 +140,13 @@ func TestLies(t *testing.T) {
 			if want.code != "" && !strings.Contains(r.said.String(), "code="+want.code) {
 				t.Error("it was not said")
 			}
-			if status, body, err := say(t, c, messages, "hello", false); err != nil || status != 200 || !strings.Contains(body, "You said: hello") {
+			status, body, err = say(t, c, messages, "hello", false)
+			if word == "#two" && strings.HasSuffix(body, "poison") {
+				// net/http drops a connection with bytes that nobody asked for as soon as it sees them. A request that is written in the same
+				// moment still takes them for its answer; the connection ends with it.
+				status, body, err = say(t, c, messages, "hello", false)
+			}
+			if err != nil || status != 200 || !strings.Contains(body, "You said: hello") {
 				t.Errorf("what follows: %d, %v: %s", status, err, body)
 			}
 		})

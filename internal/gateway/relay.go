@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,9 +88,17 @@ func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
 	x.hold.release()
 }
 
-// unauthorized answers where there is no credential to send. A client shows the text of a 400 and does not retry; only the
-// operator can mend this. The log has the rest, in which are paths and names of the host's.
+// unauthorized answers where there is no credential to send. A client tries again later after a 503, which is for what passes by itself. It
+// shows the text of a 400 and does not try again: only the operator can mend that. The log has the rest, in which are paths and names of
+// the host's.
 func (x *exchange) unauthorized(err error) bool {
+	if later, ok := errors.AsType[*credential.Passing](err); ok {
+		const text = "the host's credential for this route could not be had just now; the gateway's log says why"
+		x.door.sayOnce("credential_later", text, err)
+		wait := int(math.Ceil(max(time.Second, time.Until(later.At)).Seconds()))
+		x.header = http.Header{"Retry-After": {strconv.Itoa(wait)}}
+		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "credential_later", Text: text})
+	}
 	const text = "the host's credential for this route cannot be used; the gateway's log says why"
 	x.door.sayOnce("credential", text, err)
 	return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: text})

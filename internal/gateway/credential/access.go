@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 
 	"torno/internal/gateway/route"
@@ -115,7 +114,7 @@ var ErrNoWarden = errors.New("the process that reads credentials for this gatewa
 // call asks, and returns the connection, which holds what was asked for. The connections of earlier questions are used again.
 func (a *Access) call(ctx context.Context, q ask) (r reply, l *line, err error) {
 	if l, err = a.line(); err != nil {
-		return reply{}, nil, fmt.Errorf("%w: %w", ErrNoWarden, err)
+		return reply{}, nil, passing(fmt.Errorf("%w: %w", ErrNoWarden, err))
 	}
 	conn := l.conn
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -126,10 +125,10 @@ func (a *Access) call(ctx context.Context, q ask) (r reply, l *line, err error) 
 	case !whole && ctx.Err() != nil:
 		err = ctx.Err()
 	case err != nil:
-		err = fmt.Errorf("%w: %w", ErrNoWarden, err)
+		err = passing(fmt.Errorf("%w: %w", ErrNoWarden, err))
 	case r.Error != "":
 		a.keep(l)
-		return r, nil, errors.New(strings.TrimSpace(r.Error))
+		return r, nil, r.failure()
 	default:
 		return r, l, nil
 	}

@@ -86,7 +86,7 @@ func alone(ctx context.Context, h home) (unlock func(), err error) {
 		select {
 		case <-time.After(toLookAgain):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("refresh the login of %s, which another process does for too long: %w", h.program().name, err)
+			return nil, passing(fmt.Errorf("refresh the login of %s, which another process does for too long: %w", h.program().name, err))
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until,
 	if k.ends {
 		defer func() { <-k.gate }()
 		value, _, err := read(ctx)
-		return value, err
+		return value, ofSystem(err)
 	}
 	return k.wait(ctx, read)
 }
@@ -80,9 +80,9 @@ func (k *kept[T]) wait(ctx context.Context, read func(context.Context) (T, until
 		value, end, err := read(context.WithoutCancel(ctx))
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.value, k.end, k.err, k.stale = value, end.Time, err, false
 		k.tried = time.Now()
-		found, failed = value, err
+		k.value, k.end, k.err, k.stale = value, end.Time, at(ofSystem(err), k.calmUntil()), false
+		found, failed = value, k.err
 	}()
 	select {
 	case <-done:
@@ -97,7 +97,15 @@ func (k *kept[T]) look() (T, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	recent := k.costs && !k.tried.IsZero() && now.Sub(k.tried) < calm
+	recent := now.Before(k.calmUntil())
 	usable := k.err == nil && !k.stale && now.Before(k.end)
 	return k.value, recent || usable, k.err
+}
+
+// calmUntil returns when the next reading may be that a refusal or an error asks for.
+func (k *kept[T]) calmUntil() time.Time {
+	if !k.costs || k.tried.IsZero() {
+		return time.Time{}
+	}
+	return k.tried.Add(calm)
 }

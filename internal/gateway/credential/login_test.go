@@ -180,7 +180,7 @@ func TestTheProgramOnTheHostWasFaster(t *testing.T) {
 // TestALoginThatEnded: said in words, without a byte of a token, and not asked for in a storm.
 func TestALoginThatEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, s := range []*server{{good: "none"}, {good: "refresh-token-0", status: 500}} {
+		for _, s := range []*server{{good: "none"}, {good: "refresh-token-0", status: 403}} {
 			l := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
 			for range 5 {
 				_, _, err := l.Header(t.Context())

@@ -83,9 +83,11 @@ func (c command) read(ctx context.Context) (string, error) {
 	case out.over:
 		return "", fmt.Errorf("%s prints more than %d bytes", c, maxText)
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s has not ended within %s", c, maxCommand)
+		return "", passing(fmt.Errorf("%s has not ended within %s", c, maxCommand))
+	case run.ProcessState != nil && err != nil:
+		return "", passing(fmt.Errorf("%s: %w", c, err)) // the status; what it printed may hold the secret
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", c, err) // the status; what it printed may hold the secret
+		return "", fmt.Errorf("%s: %w", c, err)
 	}
 	return string(out.kept), nil
 }

@@ -52,12 +52,17 @@ func (l *login) renew(ctx context.Context, now contents) (*fresh, error) {
 	req.Header.Set("Accept", "application/json")
 	answer, err := l.send(req)
 	if err != nil {
-		return nil, fmt.Errorf("refresh the login of %s: %w", l.of.name, err)
+		return nil, passing(fmt.Errorf("refresh the login of %s: %w", l.of.name, err))
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxText))
-	if err != nil || answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("refresh the login of %s: the server answers %d; %s", l.of.name, answer.StatusCode, l.of.again)
+	switch code := answer.StatusCode; {
+	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+		return nil, passing(fmt.Errorf("refresh the login of %s: the server answers %d", l.of.name, code))
+	case code != http.StatusOK:
+		return nil, fmt.Errorf("refresh the login of %s: the server answers %d; %s", l.of.name, code, l.of.again)
+	case err != nil:
+		return nil, passing(fmt.Errorf("refresh the login of %s: the server's answer breaks off: %w", l.of.name, err))
 	}
 	return &fresh{spent: secretOf(now.refresh), said: secretOf(string(said)), at: time.Now()}, l.isAnswer(said)
 }

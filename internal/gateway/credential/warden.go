@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,17 @@ type reply struct {
 	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
 	Held  bool   `json:"held,omitempty"` // another process has the lock
+
+	Passes bool `json:"passes,omitempty"` // the error is a Passing
+}
+
+// failure returns the error that the warden met.
+func (r reply) failure() error {
+	err := errors.New(strings.TrimSpace(r.Error))
+	if r.Passes {
+		return passing(err)
+	}
+	return err
 }
 
 const (
@@ -95,6 +107,7 @@ func (w *Warden) one(ctx context.Context, l *line) (again bool) {
 		defer unlock()
 	}
 	if err != nil {
+		_, r.Passes = errors.AsType[*Passing](ofSystem(err))
 		r.Error = err.Error()
 	}
 	if l.write(r) != nil {
@@ -152,7 +165,7 @@ func (w *Warden) enter(name string) (leave func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy[name] >= maxOfRoute {
-		return nil, fmt.Errorf("the credential of the route %s is being read %d times already, and none of them has come to an end", name, maxOfRoute)
+		return nil, passing(fmt.Errorf("the credential of the route %s is being read %d times already, and none of them has come to an end", name, maxOfRoute))
 	}
 	if w.busy == nil {
 		w.busy = map[string]int{}
