@@ -39,16 +39,20 @@ func StoreInit(program, dir string) (string, error) {
 
 const programMode = 0o555
 
-// writeProgram writes a temporary file in the directory temp and renames it to target.
+// writeProgram writes a file in the directory temp, in the place of one that a start left which was killed, and renames it to target.
 func writeProgram(temp, target string, content []byte) error {
-	file, err := os.CreateTemp(temp, ".init-*")
+	next := filepath.Join(temp, ".init-next")
+	if err := os.RemoveAll(next); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // after the rename there is nothing to remove
+	defer os.Remove(next) // after the rename there is nothing to remove
 	_, err = file.Write(content)
 	if err := errors.Join(err, file.Chmod(programMode), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), target)
+	return os.Rename(next, target)
 }

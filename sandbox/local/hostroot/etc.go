@@ -59,29 +59,38 @@ const (
 
 // layEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
 // its path. It is named by its content: sandboxes of an earlier life may still see an older one. A start that finds its content laid
-// writes nothing: making some hundred links takes a good part of a second on a slow file system.
+// writes nothing: making some hundred links takes a good part of a second on a slow file system. What lies there is read before it is
+// trusted, as a power cut can leave a directory that has its name and lacks its files; so nothing needs to be flushed. One watcher at a
+// time works in dir.
 func layEtc(hostRoot, dir string) (string, error) {
 	from := filepath.Join(hostRoot, "etc")
 	s := &etcTree{from: from, sum: sha256.New()}
 	if err := s.fill(); err != nil {
 		return "", fmt.Errorf("read what the /etc of sandboxes shows: %w", err)
 	}
-	if _, err := os.Lstat(s.place(dir)); err == nil {
+	if isLaid(s.place(dir)) {
 		return s.place(dir), nil
 	}
-	temp, err := os.MkdirTemp(dir, ".etc-*")
-	if err != nil {
+	next := filepath.Join(dir, ".etc-next")
+	if err := errors.Join(os.RemoveAll(next), os.Mkdir(next, 0o700)); err != nil { // a start that was killed may have left it
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
-	defer os.RemoveAll(temp)                              // after the rename there is nothing to remove
-	s = &etcTree{from: from, to: temp, sum: sha256.New()} // the host's files may have changed meanwhile: what is written is summed up again
-	if err := s.fill(); err != nil {
-		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
+	s = &etcTree{from: from, to: next, sum: sha256.New()} // the host's files may have changed meanwhile: what is written is summed up again
+	err := s.fill()
+	if err == nil && !isLaid(s.place(dir)) {
+		err = errors.Join(os.RemoveAll(s.place(dir)), os.Rename(next, s.place(dir)))
 	}
-	if err := os.Rename(temp, s.place(dir)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := errors.Join(err, os.RemoveAll(next)); err != nil { // after the rename there is nothing to remove
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
 	return s.place(dir), nil
+}
+
+// isLaid says whether a directory holds what its name says.
+func isLaid(place string) bool {
+	laid := &etcTree{from: place, sum: sha256.New()}
+	err := laid.copyAll(hostEtc, slices.Sorted(maps.Keys(ourEtc)), slices.Sorted(maps.Keys(UserEtc(0, 0))))
+	return err == nil && laid.place(filepath.Dir(place)) == place
 }
 
 // etcTree copies, or only reads where to is "". sum is over everything that it has read and written.
@@ -102,10 +111,8 @@ func (s *etcTree) fill() error {
 			return err
 		}
 	}
-	for _, name := range hostEtc {
-		if err := s.copy(name); err != nil {
-			return err
-		}
+	if err := s.copyAll(hostEtc); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(ourEtc)) {
 		if err := s.write(name, strings.NewReader(ourEtc[name])); err != nil {
@@ -114,6 +121,15 @@ func (s *etcTree) fill() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(UserEtc(0, 0))) {
 		if err := s.link(name, filepath.Join(runfile.Dir, UserDir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *etcTree) copyAll(lists ...[]string) error {
+	for _, name := range slices.Concat(lists...) {
+		if err := s.copy(name); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package hostroot
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,6 +64,45 @@ func TestOurEtc(t *testing.T) {
 	write("ssl/certs/another.pem", 0o644)
 	if newer, err := layEtc(host, state); err != nil || newer == dir {
 		t.Errorf("other files are laid in the same place, %v", err)
+	}
+}
+
+// TestAnEtcThatIsNotWhole: after a power cut a directory can have its name and lack what is in it. It is laid again, and what a start that was
+// killed has left is removed.
+func TestAnEtcThatIsNotWhole(t *testing.T) {
+	host, state := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(host, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(host, "etc", "services"), []byte("ssh 22/tcp"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := layEtc(host, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damage := range map[string]func() error{
+		"a directory without its files": func() error { return errors.Join(os.RemoveAll(whole), os.Mkdir(whole, 0o755)) },
+		"a file of the host's is empty": func() error { return os.Truncate(filepath.Join(whole, "services"), 0) },
+		"a file of ours is empty":       func() error { return os.Truncate(filepath.Join(whole, "hosts"), 0) },
+		"a link is missing":             func() error { return os.Remove(filepath.Join(whole, "passwd")) },
+	} {
+		before := tree(t, whole)
+		if err := errors.Join(damage(), os.Mkdir(filepath.Join(state, ".etc-next"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := layEtc(host, state)
+		if err != nil || again != whole {
+			t.Errorf("%s: laid as %s and as %s, %v", what, whole, again, err)
+		}
+		hosts, err := os.ReadFile(filepath.Join(whole, "hosts"))
+		services, noServices := os.ReadFile(filepath.Join(whole, "services"))
+		if err != nil || noServices != nil || string(hosts) != ourEtc["hosts"] || string(services) != "ssh 22/tcp" || !slices.Equal(tree(t, whole), before) {
+			t.Errorf("%s: it has %v, hosts %q, services %q", what, tree(t, whole), hosts, services)
+		}
+		if left, _ := filepath.Glob(filepath.Join(state, ".*")); len(left) > 0 {
+			t.Errorf("%s: left behind: %v", what, left)
+		}
 	}
 }
 
