@@ -40,7 +40,10 @@ func RequestName(id SubagentID) string { return "request_" + id.s + ".json" }
 func ResponseName(id SubagentID) string { return "response_" + id.s + ".json" }
 
 // CancelName is the sentinel of version 1. It ends the run of the request that is there.
-func CancelName(id SubagentID) string { return "cancel_" + id.s }
+func CancelName(id SubagentID) string { return RawCancelName(id.s) }
+
+// RawCancelName is the name of a sentinel of which ParseName says raw.
+func RawCancelName(raw string) string { return "cancel_" + raw }
 
 // CancelRequestName is the sentinel that ends the run of one request, whenever it was written.
 func CancelRequestName(id SubagentID, request RequestID) string {
@@ -52,6 +55,16 @@ func CancelRequestName(id SubagentID, request RequestID) string {
 func ParseCancel(raw string) (rawID, requestHash string, ok bool) {
 	rawID, requestHash, ok = cutLast(raw, ".")
 	return rawID, requestHash, ok && isHash(requestHash)
+}
+
+// IsSentinel says whether what ParseName says of a sentinel is the id of a subagent, or such an id and the hash of a request. Of a long id only
+// the second has the form: with a hash it is too long to be an id.
+func IsSentinel(raw string) bool {
+	if id, _, ok := ParseCancel(raw); ok {
+		raw = id
+	}
+	_, err := ParseSubagentID(raw)
+	return err == nil
 }
 
 // StatusName is the file that says where the newest run stands.

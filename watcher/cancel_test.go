@@ -3,6 +3,7 @@ package watcher
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,4 +126,16 @@ func TestASentinelBeforeItsRequestDoesNotCount(t *testing.T) {
 		d.eventually("it is removed", func() bool { return !d.exists("cancel_s1") })
 		d.want(d.response(d.submit(ask{id: "s1", request: "r2", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	})
+}
+
+// TestASentinelOfNoRunIsRemoved, also where the id and the hash of the request that it names are longer than an id may be.
+func TestASentinelOfNoRunIsRemoved(t *testing.T) {
+	d := newDesk(t, nil)
+	request, err := delegation.ParseRequestID("r0")
+	d.must(err)
+	for _, id := range []string{"s1", strings.Repeat("s", 128)} {
+		name := delegation.CancelRequestName(mustID(d, id), request)
+		d.touch(name)
+		d.eventually("the sentinel of "+id+" is removed", func() bool { return !d.exists(name) })
+	}
 }

@@ -34,8 +34,7 @@ func (s *scan) stopIfAsked(r Underway) {
 // dropSpent removes a sentinel for which there is no run: a request that comes later must not be cancelled by it. One
 // that may name a request of another subagent stays as long as that one's request.
 func (s *scan) dropSpent(raw, request string) {
-	id, err := delegation.ParseSubagentID(raw)
-	if err != nil {
+	if !delegation.IsSentinel(raw) {
 		return
 	}
 	if s.later.waits(request) && s.there(request) {
@@ -44,5 +43,5 @@ func (s *scan) dropSpent(raw, request string) {
 	if other, _, ok := delegation.ParseCancel(raw); ok && s.there("request_"+other+".json") {
 		return
 	}
-	s.discard(delegation.CancelName(id))
+	s.discard(delegation.RawCancelName(raw))
 }

@@ -50,12 +50,14 @@ func (o *Outbox) clearUp(rawID string) {
 	if name, ok := delegation.ResponseNameFor(rawID); ok {
 		o.discard(name)
 	}
+	if delegation.IsSentinel(rawID) {
+		o.discard(delegation.RawCancelName(rawID))
+	}
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
 		return
 	}
 	o.discard(delegation.StatusName(id))
-	o.discard(delegation.CancelName(id))
 	o.trails.drop(id, delegation.RequestID{})
 }
 
