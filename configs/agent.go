@@ -89,6 +89,7 @@ type LocalAgent struct {
 	Command  []string // none is its program, by PATH
 	Programs []compile.Programs
 	Route    func(keyFile string) map[string]any // to its model, where its key lies in a file
+	KeyFile  string                              // that file; "" is the state's
 }
 
 // The times of an agent that nothing else is said of.

@@ -65,7 +65,7 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 	if o.Agent != nil {
 		c.State = cmp.Or(c.State, defaultState(c.Outboxes, host.getenv))
 		c.Gateway.routes = &yaml.Node{}
-		if err := c.Gateway.routes.Encode(map[string]any{o.Agent.Name: o.Agent.Route(c.KeyFile(o.Agent.Name))}); err != nil {
+		if err := c.Gateway.routes.Encode(map[string]any{o.Agent.Name: o.Agent.Route(cmp.Or(o.Agent.KeyFile, c.KeyFile(o.Agent.Name)))}); err != nil {
 			return Config{}, nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -26,7 +27,7 @@ func (s *source) findAgent() (err error) {
 		return &cli.UsageError{Text: err.Error(), Next: "watcher help run says what --agent needs"}
 	}
 	local := localAgent(s.found)
-	local.Model = s.model
+	local.Model, local.KeyFile = s.model, s.keyFile
 	s.local.Agent = &local
 	return nil
 }
@@ -40,22 +41,48 @@ func localAgent(found installed.Agent) configs.LocalAgent {
 	return local
 }
 
-// keepKey puts the agent's key where the gateway reads it.
-func (s *source) keepKey(c configs.Config) error { return keepKey(s.found, c) }
-
-// keepKey puts a key where no child sees it and no other user can read it.
-func keepKey(found installed.Agent, c configs.Config) error {
-	if found.Key == "" {
-		return nil
+// forTrial returns the configuration with the agent's key in a file of the trial's own: the one that the state has is read by the gateway of
+// a watcher that may be running.
+func (s *source) forTrial(args cli.Args, c configs.Config) (trial configs.Config, remove func() error, err error) {
+	if s.found.Key == "" {
+		return c, func() error { return nil }, nil
 	}
-	if err := serve.MakeState(c.State); err != nil {
+	s.keyFile = c.KeyFile(s.found.Name + "-trial-" + rand.Text())
+	var made []string
+	for _, dir := range []string{filepath.Dir(s.keyFile), c.State} {
+		if _, missing := os.Lstat(dir); missing != nil {
+			made = append(made, dir)
+		}
+	}
+	remove = func() error {
+		err := os.Remove(s.keyFile)
+		for _, dir := range made {
+			_ = os.Remove(dir) // where something else lies in it now, it stays
+		}
 		return err
 	}
-	path := c.KeyFile(found.Name)
+	if err := keepKey(s.found.Key, s.keyFile, c.State); err != nil {
+		return c, nil, err
+	}
+	trial, _, err = s.load(args)
+	if err != nil {
+		return c, nil, errors.Join(err, remove())
+	}
+	return trial, remove, nil
+}
+
+// keepKey puts a key into a file in the state directory, where no child sees it and no other user can read it.
+func keepKey(key, path, state string) error {
+	if key == "" {
+		return nil
+	}
+	if err := serve.MakeState(state); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return placeFile(path, []byte(found.Key), 0o600, true)
+	return placeFile(path, []byte(key), 0o600, true)
 }
 
 // placeFile puts a whole file in its place. Where it may not replace what is there, the error is fs.ErrExist.

@@ -46,13 +46,14 @@ costs nothing, and says in words what is wrong: the name, TLS, the credential, a
 			if err != nil {
 				return 0, err
 			}
+			c := &checked{config: config, warnings: warnings, profiles: slices.Clone(config.Profiles)}
+			tried, remove := config, func() error { return nil }
 			if try {
-				if err := a.source.keepKey(config); err != nil {
+				if tried, remove, err = a.source.forTrial(args, config); err != nil {
 					return exitOK, err
 				}
 			}
-			c := &checked{config: config, warnings: warnings, profiles: slices.Clone(config.Profiles)}
-			err = errors.Join(c.examine(ctx, a.machine, a.launchers, try), a.printChecked(c))
+			err = errors.Join(c.examine(ctx, a.machine, a.launchers, tried, try), remove(), a.printChecked(c))
 			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {
 				err = cli.Hint(err, "watcher run --dir "+a.source.local.Dir+" makes the directory")
 			}
@@ -80,8 +81,8 @@ type tried struct {
 }
 
 // examine looks at the machine, the launchers and, if wanted, the profiles. It goes on where it can, and returns what
-// the operator should mend first.
-func (c *checked) examine(ctx context.Context, where machine, launchers launcher.List, try bool) error {
+// the operator should mend first. tried is the configuration as a trial has it.
+func (c *checked) examine(ctx context.Context, where machine, launchers launcher.List, tried configs.Config, try bool) error {
 	if err := where.onLinux(); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	if c.asked != "" && (!try || problems != nil) {
 		return errors.Join(problems, c.unmet())
 	}
-	trial, err := serve.OpenTrial(ctx, c.config, launchers, slog.New(slog.DiscardHandler))
+	trial, err := serve.OpenTrial(ctx, tried, launchers, slog.New(slog.DiscardHandler))
 	if err != nil {
 		if e, ok := errors.AsType[*launcher.UnusableError](err); problems != nil && (!ok || !e.Absent) {
 			return problems

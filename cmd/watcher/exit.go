@@ -55,7 +55,7 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if e, ok := errors.AsType[*lock.HeldError](err); ok {
-		t.Code, t.Next = "held", fmt.Sprintf("stop that one, or serve another directory than %s", e.Dir)
+		t.Code, t.Next = "held", fmt.Sprintf("stop that one, or serve another directory than %s; with --dir, --wait waits for its end", e.Dir)
 		return t
 	}
 	if e, ok := errors.AsType[*doctor.RefusedError](err); ok {

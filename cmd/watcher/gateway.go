@@ -40,16 +40,18 @@ model-gateway that does this; no watcher has to run.`,
 			if err != nil {
 				return 0, err
 			}
-			return t.try(ctx, a, config, words[1])
+			return t.try(ctx, a, args, config, words[1])
 		},
 	}
 }
 
 // try has the gateway's program try the route: this one speaks to no network and reads no credential.
-func (t *routeTrial) try(ctx context.Context, a *app, c configs.Config, route string) (exit int, err error) {
-	if err := a.source.keepKey(c); err != nil {
+func (t *routeTrial) try(ctx context.Context, a *app, args cli.Args, c configs.Config, route string) (exit int, err error) {
+	c, remove, err := a.source.forTrial(args, c)
+	if err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, remove()) }()
 	program, err := programs.Find("model-gateway", c.Gateway.Program)
 	if err != nil {
 		return 0, err

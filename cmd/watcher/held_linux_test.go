@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"torno/configs"
-	"torno/internal/agent/installed"
 	"torno/internal/cli"
 	"torno/sandbox/launchers"
 )
@@ -36,7 +35,7 @@ func TestNoKeyIsKeptWhereOthersLead(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(state, configs.GatewayName)); err != nil {
 		t.Fatal(err)
 	}
-	err := keepKey(installed.Agent{Name: "claude", Key: "sk-0123456789"}, configs.Config{State: state})
+	err := keepKey("sk-0123456789", configs.Config{State: state}.KeyFile("claude"), state)
 	if err == nil || !strings.Contains(err.Error(), "another user could replace the state directory") {
 		t.Errorf("the key is kept: %v", err)
 	}

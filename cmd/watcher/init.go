@@ -189,7 +189,7 @@ func write(o initial, text []byte, config configs.Config, found []installed.Agen
 		return fmt.Errorf("make the outbox: %w", err)
 	}
 	for _, f := range found {
-		if err := keepKey(f, config); err != nil {
+		if err := keepKey(f.Key, config.KeyFile(f.Name), config.State); err != nil {
 			return fmt.Errorf("keep the key of %s: %w", f.Name, err)
 		}
 	}
@@ -202,7 +202,7 @@ func write(o initial, text []byte, config configs.Config, found []installed.Agen
 // sayWritten looks at what was written as check does, and says what comes next.
 func (a *app) sayWritten(ctx context.Context, o initial, config configs.Config) error {
 	c := &checked{config: config, profiles: config.Profiles}
-	if err := c.examine(ctx, a.machine, a.launchers, false); err != nil {
+	if err := c.examine(ctx, a.machine, a.launchers, config, false); err != nil {
 		return cli.Hint(fmt.Errorf("%s was written, and does not work here yet: %w", o.file, err), "mend it, and look again with watcher check --config "+o.file)
 	}
 	for _, w := range c.warnings {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 
@@ -37,9 +38,11 @@ func servingShort(outboxes string, attrs []slog.Attr) string {
 	if dir, _, local := strings.Cut(outboxes, " (local-"); local {
 		outboxes = dir
 	}
-	text := "serving " + outboxes
+	text := "serving " + cmp.Or(outboxes, "no outbox yet")
 	for _, a := range attrs {
 		switch said := cli.OneLine(a.Value.String()); {
+		case a.Key == "waits_for" && said != "":
+			text += "; another watcher serves " + said
 		case a.Key == "launcher":
 			text += "; with " + said
 		case a.Key == "not_enforced" && said != "":

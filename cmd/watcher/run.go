@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) runCommand() cli.Command {
-	var keep bool
+	var keep, wait bool
 	return cli.Command{
 		Name: "run", Operands: "[-- COMMAND…]", Brief: "serve outboxes",
 		About: `
@@ -41,17 +41,19 @@ that goes away, except where HUP is ignored as nohup does.`,
 		},
 		Options: append(a.source.options(), cli.Option{
 			Name: "keep-running", Help: "when told to stop, leave children to the next watcher", Set: cli.On(&keep),
+		}, cli.Option{
+			Name: "wait", Help: "with --dir: where another watcher serves the outbox, wait until it ends", Set: cli.On(&wait),
 		}),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := noWords("run", args); err != nil {
 				return 0, err
 			}
-			return exitOK, a.serve(ctx, args, keep)
+			return exitOK, a.serve(ctx, args, keep, wait)
 		},
 	}
 }
 
-func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
+func (a *app) serve(ctx context.Context, args cli.Args, keep, wait bool) error {
 	if err := a.machine.onLinux(); err != nil {
 		return err
 	}
@@ -60,10 +62,10 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.source.keepKey(config); err != nil {
-		return err
-	}
-	o := serve.Options{Config: config, Log: log, Launchers: a.launchers}
+	found := a.source.found
+	o := serve.Options{Config: config, Log: log, Launchers: a.launchers, Wait: wait, WithState: func() error {
+		return keepKey(found.Key, config.KeyFile(found.Name), config.State)
+	}}
 	signals := make(chan os.Signal, 8)
 	o.Signals = signals
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

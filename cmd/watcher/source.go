@@ -22,6 +22,7 @@ type source struct {
 	agent, model string
 	machine      installed.Machine
 	found        installed.Agent // for agent
+	keyFile      string          // where its key lies for a trial; "" is the state
 }
 
 // options are the options of commands that need a configuration.

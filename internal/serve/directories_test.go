@@ -100,6 +100,10 @@ func (s *shop) waitsFor(held *lock.Lock, who string) (waits bool) {
 	s.eventually("the holder is named", func() bool {
 		return strings.Contains(s.said.String(), "another watcher serves "+s.config.Outboxes[0].Dir+": "+who)
 	})
+	s.eventually("it is told from what is served", func() bool {
+		said := s.said.String()
+		return strings.Contains(said, "waits_for=\""+s.config.Outboxes[0].Dir+" (") && strings.Contains(said, "outboxes=\""+own+" (second)\"")
+	})
 	s.ask("shared", "echo shared")
 	first := s.config.Outboxes[0]
 	s.config.Outboxes[0] = s.config.Outboxes[1]

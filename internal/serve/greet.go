@@ -10,8 +10,8 @@ import (
 	"torno/sandbox"
 )
 
-// greet logs, once the watcher has looked at its outboxes, which outboxes are served, with which launchers, and which guarantees are
-// not enforced.
+// greet logs, once the watcher has looked at its outboxes, which outboxes are served, which are waited for because another watcher serves
+// them, with which launchers, and which guarantees are not enforced.
 func (h *host) greet(ctx context.Context) {
 	if err := h.watcher.AwaitListings(ctx); err != nil && ctx.Err() == nil {
 		h.Log.Warn("an outbox has not been listed yet; the others are served", "error", err)
@@ -19,13 +19,17 @@ func (h *host) greet(ctx context.Context) {
 	h.notify.ready()
 	h.reloads.add(h.closed.lines())
 	h.reloads.finish(nil)
-	var served []string
+	var served, waits []string
 	for i, o := range h.Config.Outboxes {
-		if !h.isClosed(i) {
-			served = append(served, o.Dir+" ("+o.Name+")")
+		switch named := o.Dir + " (" + o.Name + ")"; {
+		case h.isClosed(i):
+		case h.locks[i].others.Load():
+			waits = append(waits, named)
+		default:
+			served = append(served, named)
 		}
 	}
-	about := []any{"outboxes", strings.Join(served, ", "), "version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
+	about := []any{"outboxes", strings.Join(served, ", "), "waits_for", strings.Join(waits, ", "), "version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
 	for _, name := range slices.Sorted(maps.Keys(h.launchers)) {
 		guarantees, err := h.launchers[name].Check(ctx)
 		if err != nil {

@@ -36,9 +36,14 @@ type Options struct {
 	Config configs.Config
 	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.
 	MakeOutbox bool
-	Log        *slog.Logger
-	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
-	Launchers  launcher.List
+	// WithState is called once the state directory is this watcher's alone, before anything of it is used. It may be nil.
+	WithState func() error
+	// Wait has the watcher wait for an outbox of MakeOutbox that another one serves. Without it, it names the other one and ends. The
+	// outboxes of a configuration are always waited for.
+	Wait      bool
+	Log       *slog.Logger
+	Signals   <-chan os.Signal // INT, TERM and HUP of this process; nil for none
+	Launchers launcher.List
 	// Reload reads the configuration again, for HUP. It is nil where there is no file, and then HUP ends the watcher as TERM does.
 	Reload func() (configs.Config, *slog.Logger, error)
 	Timing Timing
@@ -155,8 +160,16 @@ func (h *host) reachLaunchers(ctx context.Context) error { return reach(ctx, h.L
 func (h *host) lock(ctx context.Context) error {
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
+	if err := h.checkIsFree(ctx, who); err != nil {
+		return err
+	}
 	if err := h.lockState(ctx, who); err != nil {
 		return err
+	}
+	if h.WithState != nil {
+		if err := h.WithState(); err != nil {
+			return err
+		}
 	}
 	stale, err := filepath.Glob(filepath.Join(h.Config.State, delegation.NowherePrefix+"*"))
 	for _, dir := range stale { // of a watcher that was killed

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"torno/delegation"
 	"torno/internal/lock"
@@ -21,6 +22,8 @@ type outboxLock struct {
 	directory *lock.Directory
 
 	of os.FileInfo // the outbox's directory
+
+	others atomic.Bool // another watcher had one of them when they were last taken
 
 	mu   sync.Mutex
 	held *lock.Lock // in the runtime directory; nil until it is taken
@@ -129,25 +132,36 @@ func (o *handover) drop() error {
 	return errors.Join(errs...)
 }
 
+// checkIsFree fails where another watcher serves the only outbox of a trial on a workstation: whoever started it sees nothing served. It comes
+// before the lock of the state, which both have in common, so that the sentence names the outbox.
+func (h *host) checkIsFree(ctx context.Context, who string) error {
+	if !h.MakeOutbox || h.Wait || h.handed.state != nil {
+		return nil
+	}
+	for _, dir := range h.dirs {
+		l, err := h.lockOf(dir, who)
+		if err != nil {
+			return err
+		}
+		_, err = firmly(ctx, func() (*lock.Lock, error) { return nil, l.lock() })
+		if err := errors.Join(err, l.release()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lockOutbox takes the lock in the runtime directory where it is free. The other one is taken when the outbox is first looked at.
 // A runtime directory in which no lock can be made is the operator's to mend, and ends the start.
 func (h *host) lockOutbox(dir *delegation.Dir, who string) error {
-	info, err := dir.Info()
+	l, err := h.lockOf(dir, who)
 	if err != nil {
-		return fmt.Errorf("look at the outbox: %w", err)
+		return err
 	}
-	if left := h.handed.take(info); left != nil {
+	if left := h.handed.take(l.of); left != nil {
 		h.later(left.release)
 		h.locks = append(h.locks, left)
 		return nil
-	}
-	l := &outboxLock{
-		of:   info,
-		take: func() (*lock.Lock, error) { return lock.Outbox(dir.Path(), info, who) },
-		directory: lock.OfDirectory(dir.Path(), dir.Reopen, func(err error) {
-			h.Log.Warn("the file system of the outbox knows no locks of directories: a watcher of another user, or with another runtime "+
-				"directory, is not noticed; have one watcher serve it", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
-		}),
 	}
 	h.later(l.release)
 	h.locks = append(h.locks, l)
@@ -158,12 +172,31 @@ func (h *host) lockOutbox(dir *delegation.Dir, who string) error {
 	return err
 }
 
+// lockOf returns the lock of an outbox, which is not taken yet.
+func (h *host) lockOf(dir *delegation.Dir, who string) (*outboxLock, error) {
+	info, err := dir.Info()
+	if err != nil {
+		return nil, fmt.Errorf("look at the outbox: %w", err)
+	}
+	return &outboxLock{
+		of:   info,
+		take: func() (*lock.Lock, error) { return lock.Outbox(dir.Path(), info, who) },
+		directory: lock.OfDirectory(dir.Path(), dir.Reopen, func(err error) {
+			h.Log.Warn("the file system of the outbox knows no locks of directories: a watcher of another user, or with another runtime "+
+				"directory, is not noticed; have one watcher serve it", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
+		}),
+	}, nil
+}
+
 // lock takes each of the two locks that is not held yet.
 func (l *outboxLock) lock() error {
-	if err := l.holdName(); err != nil {
-		return err
+	err := l.holdName()
+	if err == nil {
+		err = l.directory.Lock()
 	}
-	return l.directory.Lock()
+	_, other := errors.AsType[*lock.HeldError](err)
+	l.others.Store(other)
+	return err
 }
 
 func (l *outboxLock) holdName() (err error) {

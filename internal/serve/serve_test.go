@@ -162,7 +162,7 @@ func (s *shop) options() Options {
 	config := s.config
 	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
-		Config: config, MakeOutbox: !s.asItIs, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
+		Config: config, MakeOutbox: !s.asItIs, Wait: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
 		Log: s.log(),
 	}
 }

@@ -109,3 +109,40 @@ func TestWhatIsDemandedAndNotEnforcedIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestASecondTrialNamesTheFirst: whoever starts a watcher for one directory that another one serves reads who that is, and it ends. It says
+// nothing of serving, whether both see one runtime directory or two.
+func TestASecondTrialNamesTheFirst(t *testing.T) {
+	for what, apart := range map[string]bool{"one runtime directory": false, "two runtime directories": true} {
+		t.Run(what, func(t *testing.T) {
+			one, two := newShop(t), newShop(t)
+			first := one.open()
+			if apart {
+				one.asFromAnotherRuntime()
+			}
+			two.config.Outboxes = one.config.Outboxes
+			options := two.options()
+			options.Wait = false
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(patience, cancel).Stop()
+			err := Run(ctx, options)
+			held, ok := errors.AsType[*lock.HeldError](err)
+			if !ok || held.Dir != one.config.Outboxes[0].Dir || !strings.Contains(held.Holder, fmt.Sprint("process ", os.Getpid())) {
+				t.Errorf("the second ends with %v", err)
+			}
+			if said := two.said.String(); strings.Contains(said, "msg=serving") {
+				t.Errorf("the second says\n%s", said)
+			}
+			one.signals <- syscall.SIGTERM
+			one.end(first)
+			two.nothingIsHeld()
+			options = two.options()
+			options.Wait = false
+			ended := make(chan error, 1)
+			go func() { ended <- Run(t.Context(), options) }()
+			two.eventually("it serves when the first is gone", func() bool { return strings.Contains(two.said.String(), "msg=serving ") })
+			two.signals <- syscall.SIGTERM
+			two.end(ended)
+		})
+	}
+}

@@ -119,6 +119,23 @@ func TestAnAgentThatCannotDoNothingFails(t *testing.T) {
 	}
 }
 
+// TestAProfileWithAnAgentIsTried: the trial's program runs by itself, and not as if it were the agent.
+func TestAProfileWithAnAgentIsTried(t *testing.T) {
+	s := newShop(t)
+	s.makeOutbox()
+	var ran []string
+	s.world.Register(runfile.Init, func(_ context.Context, p sandboxtest.ProgramIO) int { ran = p.Args; return 0 })
+	trial, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet)
+	s.must(err)
+	defer func() { s.must(trial.Close()) }()
+	policy := Policies(s.config)[0]
+	profile := policy.Profiles[0]
+	profile.Agent, profile.Model, profile.Messages, profile.Command = "claude", "opus", true, []string{"claude"}
+	if _, err := trial.Try(t.Context(), policy, profile); err != nil || !slices.Equal(ran, []string{"version"}) {
+		t.Errorf("it ran %q: %v", ran, err)
+	}
+}
+
 func TestATrialHasUIDsOfItsOwn(t *testing.T) {
 	for all, want := range map[configs.UIDs]configs.UIDs{
 		{First: 100_000, Count: 65_536}: {First: 165_532, Count: 4}, {First: 100_000, Count: 5}: {First: 100_001, Count: 4},

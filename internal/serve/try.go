@@ -37,7 +37,7 @@ func (t *Trial) Try(ctx context.Context, policy compile.Policy, profile compile.
 	return t.send(ctx, policy, profile, "version")
 }
 
-// send has init as its agent, with words that it understands.
+// send has init in the place of the profile's agent, with words that it understands.
 func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile.Profile, words ...string) (a Attempt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -48,6 +48,7 @@ func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile
 	}
 	defer func() { err = errors.Join(err, clean()) }()
 	profile.Command, profile.Answer = append([]string{runfile.Init}, words...), compile.AnswerNone
+	profile.Agent, profile.Model, profile.ModelRoute, profile.Messages, profile.Approvals = "", "", "", false, nil
 	policy.Profiles = []compile.Profile{profile}
 	spec, _, err := compile.Compile(nothing(policy, workspace), policy)
 	if err != nil {
