@@ -102,12 +102,27 @@ func (s Spec) WorkspaceMount() Mount {
 	return Mount{}
 }
 
-// Longest is how long the run may take, with the time for which its clock stands still while it waits for approvals. 0 is no bound.
-func (s Spec) Longest() time.Duration {
-	if s.Timeout == 0 || s.Approvals == nil {
-		return s.Timeout
+// Pause is for how long the run's clock stands still at most, while it waits for approvals.
+func (s Spec) Pause() time.Duration {
+	if s.Approvals == nil {
+		return 0
 	}
-	return s.Timeout + s.Approvals.Pause
+	return s.Approvals.Pause
+}
+
+// Longest is how long the run may take, with the longest Pause. 0 is no bound.
+func (s Spec) Longest() time.Duration {
+	if s.Timeout == 0 {
+		return 0
+	}
+	return s.Timeout + s.Pause()
+}
+
+// Terms returns what the journal keeps of a released run: all but the arguments, environment and files, which are in the sandbox. A
+// watcher that takes the run up goes by them: init, keeper and door were given these, whatever the policy says since.
+func (s Spec) Terms() Spec {
+	s.Process.Argv, s.Process.Env, s.Files = nil, nil, nil
+	return s
 }
 
 // WorkspacePath is where the workspace is on the host.

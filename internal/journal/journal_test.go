@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/approval"
 	"torno/internal/boot"
 	"torno/sandbox"
 )
@@ -93,6 +94,7 @@ func full(t testing.TB) Run {
 	r.Sandbox, r.Released = "a1", time.Unix(4, 9).UTC()
 	r.ReleasedIn = boot.Moment{ID: "b1", Up: 8}
 	r.Attestation = &sandbox.Attestation{Attested: true, Seen: []sandbox.Observation{{What: "ids", Value: "7"}}}
+	r.Terms = &sandbox.Spec{Profile: "p", Timeout: time.Minute, Approvals: &approval.Policy{Pause: time.Hour}}
 	r.Created, r.Started, r.Ended = time.Unix(1, 1).UTC(), time.Unix(2, 2).UTC(), time.Unix(3, 3).UTC()
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
@@ -149,7 +151,7 @@ func TestBeginTwice(t *testing.T) {
 	wantBegun(t, j, second, delegation.StateQueued, second)
 	must(t, j.Move(t.Context(), first.Key, delegation.StateQueued, delegation.StateStarting, Change{}))
 	wantBegun(t, j, first, delegation.StateStarting, first)
-	must(t, j.Release(t.Context(), first.Key, sandbox.Handle{ID: "x", Launcher: "one"}, time.Now(), sandbox.Attestation{}))
+	must(t, j.Release(t.Context(), first.Key, sandbox.Handle{ID: "x", Launcher: "one"}, time.Now(), sandbox.Attestation{}, sandbox.Spec{}))
 	wantBegun(t, j, second, delegation.StateStarting, first)
 	if _, found, err := j.ByFile(t.Context(), "main", first.FileName, stampOf(99)); err != nil || found {
 		t.Errorf("ByFile of the second stamp = %v, %v: the row has another file", found, err)

@@ -83,15 +83,15 @@ func (j *Journal) Bind(ctx context.Context, key string, id sandbox.SandboxID) er
 
 const bind = `UPDATE runs SET sandbox = ? WHERE key = ? AND state = 'starting' AND released = 0`
 
-// Release notes the sandbox of a run that is starting, and what the host saw of it, and that its agent may run from now on. It
-// comes before the word to init (I9). A key is released for one sandbox (I10): for that one it may be called again.
-func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, made time.Time, seen sandbox.Attestation) error {
-	handle, attestation, now, moment := &h, &seen, time.Now(), boot.Now()
+// Release notes the sandbox of a run that is starting, what the host saw of it, under which terms it runs, and that its agent may run
+// from now on. It comes before the word to init (I9). A key is released for one sandbox (I10): for that one it may be called again.
+func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, made time.Time, seen sandbox.Attestation, terms sandbox.Spec) error {
+	handle, attestation, granted, now, moment := &h, &seen, &terms, time.Now(), boot.Now()
 	return j.update(ctx, "release", key, onDisk, release, jsonColumn{&handle}, h.Launcher, timeColumn{&made}, timeColumn{&now},
-		moment.ID, int64(moment.Up), jsonColumn{&attestation}, key, h.Sandbox)
+		moment.ID, int64(moment.Up), jsonColumn{&attestation}, jsonColumn{&granted}, key, h.Sandbox)
 }
 
-const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?
+const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?, terms = ?
 	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
 // NoteSite notes on which site the sandbox of a released run is, where an earlier version has not, or the site has another id

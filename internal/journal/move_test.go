@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/approval"
 	"torno/sandbox"
 )
 
@@ -163,7 +164,8 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	}
 	handle, made := sandbox.Handle{Launcher: "docker", ID: "c1", Sandbox: "a1", Slot: 2}, time.Now().UTC()
 	seen := sandbox.Attestation{Why: "it is dark"}
-	if err := j.Release(ctx, r.Key, handle, made, seen); err != nil {
+	terms := sandbox.Spec{Profile: "default", Timeout: time.Minute, Approvals: &approval.Policy{Pause: time.Hour}}
+	if err := j.Release(ctx, r.Key, handle, made, seen, terms); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Unix(5, 6).UTC()
@@ -184,7 +186,7 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	want.StdoutTail, want.StderrTail, want.Started, want.Ended = "out", "err", started, last.Ended
 	want.Code, want.Field, want.Hint, want.Text = last.Code, "f", "h", "t"
 	want.Timings, want.Usage, want.Answered, want.Handle, want.Launcher = last.Timings, last.Usage, true, &handle, "docker"
-	want.Sandbox, want.Attestation, want.Made = "a1", &seen, made
+	want.Sandbox, want.Attestation, want.Terms, want.Made = "a1", &seen, &terms, made
 	got := get(t, j, r.Key)
 	want.Created, want.Starting, want.Released = got.Created, got.Starting, got.Released
 	want.ReleasedIn = got.ReleasedIn
@@ -226,7 +228,7 @@ func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 	for _, at := range allStates {
 		r := begin(t, j, queued(t, "main", "a", string(at)))
 		bring(t, j, r.Key, at)
-		if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "x"}, time.Now(), sandbox.Attestation{}); (err == nil) != (at == delegation.StateStarting) ||
+		if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "x"}, time.Now(), sandbox.Attestation{}, sandbox.Spec{}); (err == nil) != (at == delegation.StateStarting) ||
 			err != nil && !errors.Is(err, ErrMoved) {
 			t.Errorf("Release of a run that is %s: %v", at, err)
 		}
@@ -252,7 +254,7 @@ func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 	if err := j.NoteAnswered(ctx, "none"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Answered of an unknown run: %v", err)
 	}
-	if err := j.Release(ctx, "none", sandbox.Handle{}, time.Now(), sandbox.Attestation{}); !errors.Is(err, ErrUnknown) {
+	if err := j.Release(ctx, "none", sandbox.Handle{}, time.Now(), sandbox.Attestation{}, sandbox.Spec{}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Release of an unknown run: %v", err)
 	}
 }
@@ -268,7 +270,7 @@ func TestARunIsReleasedForTheSandboxThatItIsBoundTo(t *testing.T) {
 	must(t, j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateStarting, Change{Sandbox: "a1"}))
 	must(t, j.Bind(ctx, r.Key, "b1"))
 	release := func(id sandbox.SandboxID) error {
-		return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: id}, time.Now(), sandbox.Attestation{})
+		return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: id}, time.Now(), sandbox.Attestation{}, sandbox.Spec{})
 	}
 	if err := release("a1"); !errors.Is(err, ErrMoved) {
 		t.Errorf("a run was released for a sandbox that it is not bound to any more: %v", err)

@@ -63,7 +63,7 @@ func life(r Run, size int) []step {
 		}},
 		{false, func(ctx context.Context, j *Journal) error { return j.Bind(ctx, r.Key, id) }},
 		{true, func(ctx context.Context, j *Journal) error {
-			return j.Release(ctx, r.Key, sandbox.Handle{ID: "c" + r.Key, Sandbox: id}, time.Now(), sandbox.Attestation{})
+			return j.Release(ctx, r.Key, sandbox.Handle{ID: "c" + r.Key, Sandbox: id}, time.Now(), sandbox.Attestation{}, sandbox.Spec{})
 		}},
 		{false, func(ctx context.Context, j *Journal) error {
 			return j.Move(ctx, r.Key, delegation.StateStarting, delegation.StateRunning, Change{})

@@ -25,7 +25,7 @@ func TestTheFirstVersionIsBroughtUpToDate(t *testing.T) {
 	}
 	var vacuums, version int
 	must(t, j.write.QueryRow(`SELECT (SELECT auto_vacuum FROM pragma_auto_vacuum), (SELECT user_version FROM pragma_user_version)`).Scan(&vacuums, &version))
-	if vacuums != incremental || version != 12 {
+	if vacuums != incremental || version != 13 {
 		t.Errorf("auto_vacuum is %d, the version %d", vacuums, version)
 	}
 	begin(t, j, queued(t, "main", "a", "r1"))
@@ -63,7 +63,7 @@ func TestSandboxesOfBeforeAreTheirRuns(t *testing.T) {
 	j := open4test(t, path)
 	noted, made, waits := get(t, j, "k1"), get(t, j, "k2"), get(t, j, "k3")
 	if noted.Handle == nil || noted.Handle.Sandbox != "k1" || noted.Handle.ID != "c1" || noted.Handle.Slot != 3 ||
-		noted.Sandbox != "k1" || noted.Released.UnixNano() != 7 || !noted.ReleasedIn.IsZero() || noted.Attestation != nil {
+		noted.Sandbox != "k1" || noted.Released.UnixNano() != 7 || !noted.ReleasedIn.IsZero() || noted.Attestation != nil || noted.Terms != nil {
 		t.Errorf("the run that had a sandbox became %+v, %+v", noted, noted.Handle)
 	}
 	if made.Handle != nil || made.Sandbox != "k2" || !made.Released.IsZero() {

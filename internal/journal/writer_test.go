@@ -31,7 +31,7 @@ func TestWhatIsFlushed(t *testing.T) {
 		{"starting", 0, func() error { return j.Move(ctx, r.Key, "queued", "starting", Change{}) }},
 		{"bound", 0, func() error { return j.Bind(ctx, r.Key, "a1") }},
 		{"released", 1, func() error {
-			return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: "a1"}, time.Now(), sandbox.Attestation{})
+			return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: "a1"}, time.Now(), sandbox.Attestation{}, sandbox.Spec{})
 		}},
 		{"running", 0, func() error { return j.Move(ctx, r.Key, "starting", "running", Change{}) }},
 		{"end", 1, func() error {
@@ -57,7 +57,7 @@ func TestAFlushThatWouldNotBeIsAnError(t *testing.T) {
 	_, err := j.write.Exec(`PRAGMA synchronous = normal`)
 	must(t, err)
 	j.writer.unflushed = false
-	if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "c"}, time.Now(), sandbox.Attestation{}); err == nil {
+	if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "c"}, time.Now(), sandbox.Attestation{}, sandbox.Spec{}); err == nil {
 		t.Error("a release was noted, and SQLite would not have flushed it")
 	}
 	if h := get(t, j, r.Key).Handle; h != nil {
@@ -79,7 +79,7 @@ func TestWhoWaitsGoesTogether(t *testing.T) {
 	for i := range n {
 		key := queued(t, "main", "a", fmt.Sprint(i)).Key
 		all.Go(func() {
-			if err := j.Release(context.Background(), key, sandbox.Handle{ID: key}, time.Now(), sandbox.Attestation{}); err != nil {
+			if err := j.Release(context.Background(), key, sandbox.Handle{ID: key}, time.Now(), sandbox.Attestation{}, sandbox.Spec{}); err != nil {
 				t.Error(err)
 			}
 		})

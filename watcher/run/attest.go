@@ -64,7 +64,7 @@ func (a *attendance) release() error {
 	a.r.releasing = true
 	crash.At("launch.released")
 	v, ok := a.r.afterJournal(a.r.runs.calls.record(a.r.ending, "note the release of a run", func() error {
-		return a.r.runs.Journal.Release(a.r.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
+		return a.r.runs.Journal.Release(a.r.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen, a.r.spec.Terms())
 	}))
 	if !ok {
 		return &unreleasedError{verdict: v}
