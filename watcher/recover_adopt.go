@@ -21,7 +21,7 @@ func (rec *recovery) adopt(ctx context.Context, box *outbox.Outbox, record journ
 	if err := rec.noteSite(ctx, record, h); err != nil {
 		return err
 	}
-	a, reason := box.TakeUp(record)
+	a, reason := box.TakeUp(record, h.State == sandbox.HandleExited)
 	rec.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
 	rec.runs.Adopt(requestOf(a), a, record, h, reason, h.On(rec.sites[h.Launcher]))

@@ -119,21 +119,23 @@ func TestANewConfigurationCostsNoRun(t *testing.T) {
 	house.Together(t, house.Each, aNewConfigurationCostsNoRun)
 }
 
+// aNewConfigurationCostsNoRun: not even time. The next run has what the new configuration allows, and ends before the earlier one goes on.
 func aNewConfigurationCostsNoRun(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
 	h.Says(a, "ready")
 	was := h.Read(h.Config)
+	brief := strings.NewReplacer("max_running: 4", "max_running: 5", "{default: 2m, min: 1s, max: 5m}", "{default: 1s, min: 1s, max: 1s}")
 	for _, c := range []struct{ text, says string }{
 		{strings.Replace(was, "max_running: 4", "max_runninq: 5", 1), "max_running"}, // a mistake
-		{strings.Replace(was, "max_running: 4", "max_running: 5", 1), "max_running: 4 → 5"},
+		{brief.Replace(was), "max_running: 4 → 5"},
 	} {
 		h.Must(os.WriteFile(h.Config, []byte(c.text), 0o600))
 		h.Must(syscall.Kill(h.PID(), syscall.SIGHUP))
 		h.Eventually("the watcher says "+c.says, func() bool { return strings.Contains(h.Said(), c.says) })
 	}
 	h.Eventually("it has taken the run over", func() bool { return strings.Contains(h.Said(), "adopted a run") })
-	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	h.Want(h.Run(house.Ask{ID: "s2", Task: "exec sleep 1000"}), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 	h.Touch("workspaces/s1/go")
 	h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }

@@ -105,12 +105,9 @@ func (d *Desk) PausedSoFar() time.Duration {
 func (d *Desk) Paused(now time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Policy == nil {
-		return 0
-	}
 	all := make([]approval.Approval, 0, len(d.all))
 	for _, a := range d.all {
 		all = append(all, a.Approval)
 	}
-	return approval.Paused(all, d.Policy.Pause, now)
+	return approval.Paused(all, d.Pause, now)
 }

@@ -33,6 +33,7 @@ type Journal interface {
 type Ports struct {
 	Run     string           // its key
 	Policy  *approval.Policy // nil where its profile has none: then every question is denied
+	Pause   time.Duration    // for how long its clock stands still at most; that is never the Policy's word, which may be a later one
 	Journal Journal
 	Life    context.Context        // done when the watcher stops working
 	Tell    func(delegation.Event) // shows what happened among the live events

@@ -58,7 +58,7 @@ func newRig(t *testing.T) *rig {
 // desk is a desk of a watcher that has just begun.
 func (r *rig) desk(p *approval.Policy) *Desk {
 	d := New(Ports{
-		Run: "run", Policy: p, Journal: r.journal, Life: context.Background(),
+		Run: "run", Policy: p, Pause: policy().Pause, Journal: r.journal, Life: context.Background(),
 		Tell: func(e delegation.Event) { r.told = append(r.told, e) },
 		Log:  slog.New(slog.DiscardHandler),
 	})

@@ -12,29 +12,46 @@ import (
 	"torno/sandbox/compile"
 )
 
-// TakeUp makes an admission of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
-// parent may have changed the request since, but not what the sandbox was made for: the profile is that of the record,
-// and a request for another workspace is not the run's.
-func (o *Outbox) TakeUp(record journal.Run) (a *Admission, reason delegation.Reason) {
+// TakeUp makes an admission of a released run's record, from the request as it is now. The reason is why it must end, "" when it may go on.
+// The admission's Spec is for a next attempt, and says how questions are decided; the run itself goes by the record's Terms. over says that its
+// sandbox has ended by itself: no policy ends that.
+func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason delegation.Reason) {
 	in, reason := o.StillAsked(record)
 	in.descent = record.Descent
-	if reason == "" {
-		in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
-		spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record
-		at := record.Handle.Workspace
-		switch {
-		case err != nil:
-			reason = delegation.ReasonOperator
-			record.Warnings = append(record.Warnings, "The watcher was started again and does not allow this run any more: "+err.Error())
-		case at != "" && at != spec.WorkspacePath():
-			reason = delegation.ReasonSuperseded
-			record.Warnings = append(record.Warnings, "The request was changed while no watcher was there, and asks for another workspace now.")
-		default:
-			return o.Admission(record.RunKey(), in, spec, record.Warnings), ""
-		}
+	spec := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
+	if reason != "" {
+		return o.Admission(record.RunKey(), in, spec, record.Warnings), reason
 	}
-	known := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
-	return o.Admission(record.RunKey(), in, known, record.Warnings), reason
+	allowed, reason, why := o.stillAllows(record, in)
+	switch {
+	case reason == "":
+		spec = allowed
+	case reason == delegation.ReasonOperator && over && record.Terms != nil:
+		reason = ""
+	default:
+		record.Warnings = append(record.Warnings, why)
+	}
+	return o.Admission(record.RunKey(), in, spec, record.Warnings), reason
+}
+
+// stillAllows compiles the request of a released run anew. The reason is why the run must end, "" when the policy still allows it; why says so
+// in a sentence.
+func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, reason delegation.Reason, why string) {
+	if record.Terms == nil {
+		return spec, delegation.ReasonOperator, "An earlier version of the watcher released this run and did not note for how long, so it is ended."
+	}
+	in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
+	spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record
+	at := record.Handle.Workspace
+	switch {
+	case err != nil:
+		return spec, delegation.ReasonOperator, "The watcher was started again and does not allow this run any more: " + err.Error()
+	case at == "" || at == spec.WorkspacePath():
+		return spec, "", ""
+	case in.read.Content == record.Content:
+		return spec, delegation.ReasonOperator, "The watcher was started again, and the policy has the workspace of this run in another directory now."
+	}
+	return spec, delegation.ReasonSuperseded, "The request was changed while no watcher was there, and asks for another workspace now."
 }
 
 // StillAsked reads the request of a record once more, as hostile as ever. The reason is why no client waits for the run any

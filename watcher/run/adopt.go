@@ -9,10 +9,10 @@ import (
 	"torno/watcher/output"
 )
 
-// Adopt has a run of an earlier watcher go on in the sandbox of its record. reason is why it is to be ended, "" where it may go on; stranded is why its site
-// cannot be reached, nil where it can.
+// Adopt has a run of an earlier watcher go on in the sandbox of its record, under the terms of its release. reason is why it is to be ended, "" where
+// it may go on; stranded is why its site cannot be reached, nil where it can.
 func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
-	r := runs.newRun(q, c)
+	r := runs.newRun(q, termsOf(record, q), c)
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.launcherName = runs.Launchers[h.Launcher], h.Launcher
@@ -34,6 +34,14 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	r.claimAdopted()
 	runs.own(r.Run)
 	runs.Schedule.Adopt(runs.Life, &r.ticket)
+}
+
+// termsOf are the terms of a run's release. An earlier version has not noted them: its runs are adopted to be ended.
+func termsOf(record journal.Run, q Request) sandbox.Spec {
+	if record.Terms == nil {
+		return q.Spec
+	}
+	return *record.Terms
 }
 
 // claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the

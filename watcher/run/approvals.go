@@ -14,10 +14,10 @@ import (
 	"torno/watcher/approvals"
 )
 
-// newDesk is where the questions of the run's agent are decided.
+// newDesk is where the questions of the run's agent are decided: by the policy as it is now, within the pause that init was given.
 func (r *runner) newDesk() *approvals.Desk {
 	return approvals.New(approvals.Ports{
-		Run: r.hash, Policy: r.spec.Approvals, Journal: r.runs.Journal, Life: r.runs.Life, Tell: r.live.Tell, Log: r.log,
+		Run: r.hash, Policy: r.request.Spec.Approvals, Pause: r.spec.Pause(), Journal: r.runs.Journal, Life: r.runs.Life, Tell: r.live.Tell, Log: r.log,
 	})
 }
 

@@ -37,7 +37,7 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runne
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := runs.newRun(Request{Key: key, Spec: spec}, deaf{})
+	r := runs.newRun(Request{Key: key, Spec: spec}, spec, deaf{})
 	r.workplace.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	runs.own(r.Run)
 	runs.claims.hold(r.Run, r.workplace.held)

@@ -11,7 +11,7 @@ import (
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
 func (r *runner) attemptAgain(v verdict) bool {
-	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
+	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()
@@ -25,7 +25,7 @@ func (r *runner) attemptAgain(v verdict) bool {
 		return false
 	}
 	r.runs.Removals.Release(r.sandbox) // the next attempt has a sandbox of its own
-	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
+	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.request.Spec.Attempts)
 	crash.At("attempt.forgotten")
 	r.runs.Notes.Drop(r.hash)
 	r.runs.own(next.Run)
@@ -33,12 +33,12 @@ func (r *runner) attemptAgain(v verdict) bool {
 	return true
 }
 
-// nextAttempt is the run of the same request in another sandbox.
+// nextAttempt is the run of the same request in another sandbox. It goes by the policy, and not by what the lost attempt was released with.
 func (r *runner) nextAttempt() *runner {
 	again := r.request
 	again.Key.Attempt++
 	again.Warnings = append(r.warnings[:len(r.warnings):len(r.warnings)], delegation.LostAttempt(r.key.Attempt))
-	next := r.runs.newRun(again, r.client)
+	next := r.runs.newRun(again, again.Spec, r.client)
 	next.admitted, next.number = time.Now(), r.number
 	return next
 }
@@ -46,7 +46,7 @@ func (r *runner) nextAttempt() *runner {
 // NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on after that
 // of the lost one.
 func (runs *Runs) NextRecord(q Request, c Client) journal.Run {
-	lost := runs.newRun(q, c)
+	lost := runs.newRun(q, q.Spec, c)
 	next := lost.nextAttempt()
 	lost.handOn(runs.Notes.Load(lost.hash), next)
 	return next.record()

@@ -21,7 +21,7 @@ import (
 type Request struct {
 	Key      sandbox.RunKey // of this attempt
 	Outbox   string         // what people call the outbox
-	Spec     sandbox.Spec
+	Spec     sandbox.Spec   // as the policy has it
 	Warnings []string
 	Launcher string    // the name of the profile's launcher
 	Chosen   string    // why it is that one, where the watcher chose
@@ -55,7 +55,7 @@ type Run struct {
 	client   Client
 	key      sandbox.RunKey
 	hash     string
-	spec     sandbox.Spec
+	spec     sandbox.Spec // what its sandbox is made from, or was; where an earlier watcher has released it, its Terms
 	live     *output.Live
 	admitted time.Time // when the journal had it
 	number   int64     // in the order of admission

@@ -49,21 +49,22 @@ type verdict struct {
 	refusal *delegation.Refusal // for refused, launch_failed and lost
 }
 
-// newRun makes a run of a request. Its key and its warnings are those of the attempt.
-func (runs *Runs) newRun(q Request, c Client) *runner {
+// newRun makes a run of a request. Its key and its warnings are those of the attempt. spec is the request's, or what an earlier watcher has
+// released the run with.
+func (runs *Runs) newRun(q Request, spec sandbox.Spec, c Client) *runner {
 	r := &Run{
-		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, live: c.Live(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
+		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: spec, live: c.Live(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
-		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes, Needs: q.Spec.Door != nil,
+		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes, Needs: spec.Door != nil,
 	}
 	r.standing.now.State = delegation.StateQueued
-	r.inputs = newInputs(q.Spec.Process.Lasting)
+	r.inputs = newInputs(spec.Process.Lasting)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.runner = &runner{
-		Run: r, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher, workspace: q.Spec.WorkspacePath(), workplace: workplace{Run: r},
-		warnings: q.Warnings, out: &output.Child{Live: r.live, Agent: q.Spec.Process.Agent != ""},
+		Run: r, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher, workspace: spec.WorkspacePath(), workplace: workplace{Run: r},
+		warnings: q.Warnings, out: &output.Child{Live: r.live, Agent: spec.Process.Agent != ""},
 	}
 	r.runner.out.OnAcknowledged, r.runner.out.Inputs = r.acknowledged, r.inputs.noted
 	if runs.Session != nil {

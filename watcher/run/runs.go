@@ -140,7 +140,7 @@ func (runs *Runs) KillAll() {
 // Submit takes a request that is in the journal on its way. An earlier watcher may have begun with it, and launched nothing. It is false
 // where the run is turned down, and answered so.
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
-	r := runs.newRun(q, c)
+	r := runs.newRun(q, q.Spec, c)
 	if existing != nil {
 		r.standing.now.State, r.sandbox = existing.State, existing.Sandbox
 		r.countOn()

@@ -30,7 +30,7 @@ func TestEveryViewSeesEveryChange(t *testing.T) {
 		Publish: func(_ int, more []delegation.Event) error { events = append(events, more...); return nil },
 		Report:  func(err error) { t.Error(err) },
 	}}
-	r := runsOf(t).newRun(Request{}, client)
+	r := runsOf(t).newRun(Request{}, sandbox.Spec{}, client)
 	client.live.Note = nil // no notes are kept here
 
 	r.Show(3)
@@ -87,7 +87,7 @@ func TestAMoveThatFailedAndHappenedIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: subagent, Request: request, Attempt: 1}
-	r := runs.newRun(Request{Key: key}, client)
+	r := runs.newRun(Request{Key: key}, sandbox.Spec{}, client)
 	if _, err := j.Begin(t.Context(), journal.Run{Key: key.Hash(), Outbox: "main", Subagent: subagent, Request: request, Attempt: 1, State: delegation.StateQueued}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			runs := runsOf(t)
-			r := runs.newRun(Request{}, deaf{})
+			r := runs.newRun(Request{}, sandbox.Spec{}, deaf{})
 			r.workplace.holdErr = errReplaced
 			began := make(chan struct{})
 			close(began)
