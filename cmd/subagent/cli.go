@@ -16,8 +16,8 @@ import (
 const introduction = `subagent lets an agent in a container have tasks done by children, each in a sandbox of its own.
 The host starts them: a request file goes into the outbox, a response file comes back.`
 
-const firstSteps = `subagent spawn --wait -- 'go test ./...'     do a task and print its answer
-id=$(subagent spawn -- 'make docs')          start one and go on
+const firstSteps = `subagent spawn --wait -- 'id; echo hello'    do a task and print its answer
+id=$(subagent spawn -- 'sleep 5; date')      start one and go on
 subagent wait "$id"                          take its answer later
 subagent list                                see what is going on
 subagent info                                see what this outbox offers

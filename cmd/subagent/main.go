@@ -1,7 +1,7 @@
 // Command subagent is the parent's side of the hatch, for the shell of an agent that lives in a container: it spawns
 // children through the outbox, waits for them, follows, lists and cancels them.
 //
-//	id=$(subagent spawn --context /src -- 'go vet ./...')
+//	id=$(subagent spawn -- 'sleep 5; date')
 //	subagent wait "$id"
 //
 // Standard output carries only what was asked for: an id, an answer, a list, or with --json one object per line. Words

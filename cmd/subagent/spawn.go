@@ -33,8 +33,9 @@ and waits for its end, a second one withdraws the request and leaves at once.
 With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Git directories
 are left out, and links that lead out of DIR; what else is left out is said.`,
 		Examples: []string{
-			"subagent spawn --wait -- 'go test ./...'",
-			"subagent spawn --context /src --timeout 20m -- 'cp -r /src/app . && make -C app'",
+			"subagent spawn --wait -- 'id; echo hello'",
+			"subagent spawn --timeout 20m --id slow -- 'sleep 600'; subagent cancel --wait slow",
+			"subagent spawn --context /src --wait -- 'ls /src'        # where the operator lets children read it",
 			"subagent spawn --copy . --id fix -- 'fix the tests'; subagent wait fix; subagent diff fix; subagent apply fix",
 			"subagent spawn --profile claude --wait - < prompt.md",
 		},

@@ -32,7 +32,7 @@ var table = []row{
 	{"README.md", "watcher run --dir ./outbox --agent claude", "it needs a vendor's key; package test/clients runs Claude Code against a stand-in"},
 	{"README.md", `docker run -it --network none --cap-drop ALL --user "$(stat -c %u:%g outbox)" -v "$PWD/outbox:/outbox" \`, "IMAGE is the reader's own"},
 	{"README.md", "claude mcp add torno -- subagent mcp", "package test/clients runs it with the real clients"},
-	{"docs/CLIENT.md", "subagent spawn --wait -- 'go test ./...'", byHand},
+	{"docs/CLIENT.md", "subagent spawn --wait -- 'id; echo hello'", byHand},
 	{"docs/CLIENT.md", "id=$(subagent spawn --copy . -- 'fix the failing test')", byHand},
 	{"docs/GATEWAY.md", "go run ./test/upstream --listen 127.0.0.1:9999 --key sk-stand-in-0123456789", gateway},
 	{"docs/GATEWAY.md", "make build", gateway},
