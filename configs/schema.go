@@ -26,7 +26,7 @@ const (
 // Bounds that more than one key has.
 const (
 	maxRuns    = 10_000
-	maxWaiting = 1_000_000
+	maxWaiting = 10_000
 	maxRoots   = 256
 	maxPool    = 1000
 	maxUID     = 1<<31 - 1 // engines take no more

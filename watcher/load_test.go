@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/outbox"
 )
 
 // TestAThousandAtOnce drops requests in faster than they can run: none is lost, none runs twice, none shares. What they
@@ -192,4 +194,29 @@ func bareFile(path string, data []byte) error {
 		return err
 	}
 	return os.Rename(path+".tmp", path)
+}
+
+// TestAQueuedRunIsCounted: what a run that waits is said to hold is what it holds, within a half, for a short task and for a long one.
+func TestAQueuedRunIsCounted(t *testing.T) {
+	const n = 1000
+	for _, size := range []int{100, 20_000} {
+		d := newLoneDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 1, 1, 2*n })
+		d.submit(ask{id: "first", task: "trap '' TERM; cat"})
+		task := "echo " + strings.Repeat("x", size)
+		wait := func(name string) uint64 {
+			for i := range n {
+				d.submit(ask{id: numbered(name, i), task: task})
+			}
+			d.eventually("they wait", func() bool { return d.exists("status_" + numbered(name, n-1) + ".json") })
+			return held()
+		}
+		before := wait("warm")
+		holds := float64(wait("more")-before) / n
+		counted := float64(outbox.HeldBy(make([]byte, size)))
+		t.Logf("with %d bytes of task %.0f are held and %.0f are counted", size, holds, counted)
+		if holds > 1.5*counted || counted > 2*holds {
+			t.Errorf("a run with %d bytes of task holds %.0f and counts as %.0f", size, holds, counted)
+		}
+		d.stop()
+	}
 }

@@ -8,8 +8,9 @@ import (
 	"torno/delegation"
 )
 
-// maxQueuedBytes bounds what the queued runs of one outbox hold in memory.
-const maxQueuedBytes = 64 << 20
+// maxQueuedBytes bounds what the queued runs of one outbox hold in memory. The longest queue that a configuration can ask for fits, with
+// requests of some kilobytes.
+const maxQueuedBytes = 128 << 20
 
 // lane is one outbox's queue.
 type lane struct {
