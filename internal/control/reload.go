@@ -51,12 +51,22 @@ func (c *Client) Reloaded(ctx context.Context, number int) (r Reload, err error)
 // reloadPace is how often AwaitReload asks.
 const reloadPace = 20 * time.Millisecond
 
+// mostSilence is how often in a row AwaitReload asks in vain, a minute's worth. The process with the watcher's number may be another one by then.
+const mostSilence = int(time.Minute / reloadPace)
+
 // AwaitReload asks until a reload is done. The socket is closed for a moment in the middle of it, which is no failure as long as the watcher lives.
 // waits is called with what the reload waits for, whenever that changes.
 func (c *Client) AwaitReload(ctx context.Context, asked Reload, waits func(string)) (Reload, error) {
-	said := ""
+	return c.awaitReload(ctx, asked, waits, func() error { return retry.Pause(ctx, reloadPace) })
+}
+
+func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(string), pause func() error) (Reload, error) {
+	said, silence := "", 0
 	for {
 		now, err := c.Reloaded(ctx, asked.Number)
+		if silence++; err == nil {
+			silence = 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			return asked, ctx.Err()
@@ -69,8 +79,10 @@ func (c *Client) AwaitReload(ctx context.Context, asked Reload, waits func(strin
 			waits(said)
 		case err != nil && !isThere(asked.PID):
 			return asked, fmt.Errorf("the watcher (process %d) ended before it had read the configuration again: %w", asked.PID, err)
+		case silence > mostSilence:
+			return asked, fmt.Errorf("the watcher (process %d) has not answered for a minute while it read the configuration again; its log says what it does: %w", asked.PID, err)
 		}
-		if err := retry.Pause(ctx, reloadPace); err != nil {
+		if err := pause(); err != nil {
 			return asked, err
 		}
 	}
