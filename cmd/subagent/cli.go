@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"torno/delegation"
@@ -33,7 +34,8 @@ type app struct {
 func newApp() *app {
 	c := &app{}
 	c.Program = &cli.Program{
-		Name: "subagent", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes, Diagnose: diagnose,
+		Name: "subagent", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
+		Diagnose: func(err error) cli.Trouble { return diagnose(err, c.outboxPath()) },
 		// Ids are parsed, so they hold no character of a shell.
 		Reference: "ID", References: "subagent list --quiet",
 		Options: []cli.Option{
@@ -59,9 +61,18 @@ func (c *app) patienceOption() cli.Option {
 	}
 }
 
+// outboxPath is where the outbox is, absolute where that can be said.
+func (c *app) outboxPath() string {
+	path := cmp.Or(c.outbox, c.Env("TORNO_OUTBOX"), "/outbox")
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
 // open opens the outbox.
 func (c *app) open() (*manager.Manager, error) {
-	path := cmp.Or(c.outbox, c.Env("TORNO_OUTBOX"), "/outbox")
+	path := c.outboxPath()
 	m, err := manager.New(path, manager.Options{Patience: c.patience})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s", errNoOutbox, path)

@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
 
 	"torno/delegation"
 	"torno/internal/cli"
+	"torno/internal/paths"
 	"torno/manager"
 	"torno/manager/patch"
 )
@@ -64,8 +69,22 @@ func exitCode(r manager.Result) int {
 // errNoOutbox is an outbox that does not exist.
 var errNoOutbox = errors.New("there is no outbox")
 
-// diagnose sorts an error.
-func diagnose(err error) cli.Trouble {
+// nextForPermission names the outbox's owner where it is a file of the outbox that may not be used. Of another file nothing is known.
+func nextForPermission(err error, outbox string) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && filepath.IsAbs(e.Path) && !paths.Within(outbox, e.Path) {
+		return ""
+	}
+	next := "run as the owner of the outbox"
+	if info, err := os.Stat(outbox); err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			next += fmt.Sprintf(", user %d", stat.Uid)
+		}
+	}
+	return next
+}
+
+// diagnose sorts an error. outbox is the absolute path of the one that is used.
+func diagnose(err error, outbox string) cli.Trouble {
 	t := cli.Trouble{Exit: exitTrouble, Code: "trouble", Text: err.Error()}
 	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
 		t.Exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
@@ -78,6 +97,9 @@ func diagnose(err error) cli.Trouble {
 	for _, known := range troubles {
 		if errors.Is(err, known.err) {
 			t.Exit, t.Code, t.Next = known.exit, known.code, known.next
+			if known.code == "permission" {
+				t.Next = nextForPermission(err, outbox)
+			}
 			return t
 		}
 	}
@@ -93,7 +115,8 @@ var troubles = []struct {
 }{
 	{errNotDelivered, exitTrouble, "not_delivered", "subagent wait prints it again"},
 	{errWithdrawn, exitCancelled, "withdrawn", "the host ends the child; what it wrote is in its workspace"},
-	{fs.ErrPermission, exitTrouble, "permission", "run as the owner of the outbox"},
+	{patch.ErrNoPlace, exitTrouble, "no_place", "set XDG_STATE_HOME to a directory that this user may write, and that is not in the outbox"},
+	{fs.ErrPermission, exitTrouble, "permission", ""}, // its next step depends on the file
 	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},
 	{
 		manager.ErrNobodyServing, exitNobody, "nobody_serving",

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"torno/delegation"
 	"torno/manager"
+	"torno/manager/patch"
 )
 
 func TestExitCodeOfEveryEnd(t *testing.T) {
@@ -80,10 +83,25 @@ func TestEveryTroubleHasANextStep(t *testing.T) {
 		{manager.ErrSuperseded, exitCancelled, "superseded"},
 		{manager.ErrGone, exitTrouble, "gone"},
 		{manager.ErrOverdue, exitTrouble, "overdue"},
+		{fmt.Errorf("%w: %w", patch.ErrNoPlace, fs.ErrPermission), exitTrouble, "no_place"},
 	} {
-		got := diagnose(fmt.Errorf("wrapped: %w", c.err))
+		got := diagnose(fmt.Errorf("wrapped: %w", c.err), t.TempDir())
 		if got.Exit != c.exit || got.Code != c.code || got.Next == "" {
 			t.Errorf("%v: %+v", c.err, got)
+		}
+	}
+}
+
+// TestWhoMayUseAFile: of a file of the outbox that is said, with the owner's number; of another one nothing is guessed.
+func TestWhoMayUseAFile(t *testing.T) {
+	outbox := t.TempDir()
+	for path, want := range map[string]string{
+		filepath.Join(outbox, "request_a.json"): fmt.Sprint("run as the owner of the outbox, user ", os.Getuid()),
+		"request_a.json":                        fmt.Sprint("run as the owner of the outbox, user ", os.Getuid()),
+		"/src/secret":                           "",
+	} {
+		if got := diagnose(&fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}, outbox); got.Next != want {
+			t.Errorf("%s: next: %q", path, got.Next)
 		}
 	}
 }

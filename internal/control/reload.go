@@ -64,7 +64,8 @@ func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(strin
 	said, silence := "", 0
 	for {
 		now, err := c.Reloaded(ctx, asked.Number)
-		if silence++; err == nil {
+		silence++
+		if err == nil {
 			silence = 0
 		}
 		switch {

@@ -22,6 +22,9 @@ import (
 // ErrNoBase says that nothing is known of what a child was given.
 var ErrNoBase = errors.New("the child's workspace was not made as a copy, or what was copied is not known any more")
 
+// ErrNoPlace says that this user may write nowhere that is the parent's own.
+var ErrNoPlace = errors.New("there is no place to keep what was copied")
+
 // Store keeps the bases of an outbox's children, in a directory of the parent's own. It holds for each child what was
 // copied (base.json), the text of it (base.text), and while an apply is under way what that is (applying-DIGEST.json).
 type Store struct {
@@ -39,7 +42,7 @@ func StateDir(env func(string) string) (string, error) {
 	if home := env("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "torno"), nil
 	}
-	return "", errors.New("there is no place to keep what was copied: neither XDG_STATE_HOME nor HOME is set")
+	return "", fmt.Errorf("%w: neither XDG_STATE_HOME nor HOME is set", ErrNoPlace)
 }
 
 // OpenStore opens the store of an outbox, and makes it where it does not exist. It must not lie in the outbox, in which
@@ -60,14 +63,14 @@ func OpenStore(state, outbox string) (*Store, error) {
 func OpenOwn(state, outbox, name string) (*os.Root, error) {
 	path := ownPath(state, outbox, name)
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make a place of the parent's own: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNoPlace, err)
 	}
 	if err := apart(path, outbox); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("open a place of the parent's own: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNoPlace, err)
 	}
 	return root, nil
 }
