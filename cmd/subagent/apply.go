@@ -49,9 +49,9 @@ only the child has changed is taken, deletions too; a text that both have change
 that both have changed is a conflict. Nothing is written unless everything fits. Refused are links that lead out, set-id
 files, devices and the like, and names that cannot be seen or that some file system takes for another one.
 
-Files that run by themselves (hooks, CI, settings of editors and agents, .envrc, scripts of package.json) are written only
-with --allow PATH for each one, with --allow-autorun for all, or when a person at a terminal agrees. Git directories are
-never touched. After a crash the same command goes on.`,
+Files that may run by themselves are written only with --allow PATH for each one, with --allow-autorun for all, or when a
+person at a terminal agrees: executables, links, names that begin with a dot, files that programs are known to read (CI,
+build files, settings of editors and agents), and all in git's directories of hooks. Git directories are never touched. After a crash the same command goes on.`,
 		Examples: []string{"subagent apply fix --dry-run", "subagent apply fix src docs --without docs/draft.md"},
 		Options: []cli.Option{
 			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
@@ -179,6 +179,7 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 			return err
 		}
 	}
+	c.warnOfHooks(plan.HooksUnknown)
 	c.nameAll("refused: ", troubleLines(plan.Refused))
 	c.nameEach("conflict: ", troubleLines(plan.Conflicts))
 	if len(plan.Refused) > 0 {
@@ -195,6 +196,13 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(asked))
 	}
 	return c.judgeDeletions(plan, o)
+}
+
+// warnOfHooks says that files are not asked for because git's hooks read them, and why.
+func (c *app) warnOfHooks(unknown string) {
+	if unknown != "" {
+		c.Warn(unknown + ": what hooks read beside themselves is not asked for")
+	}
 }
 
 // judgeDeletions asks before more than half of what the child was given is deleted.

@@ -77,7 +77,7 @@ func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string
 	defer dir.Close()
 	var files int64
 	var left, running []string
-	err = patch.Get(ctx, from.root, from.pick, patch.Place{Root: dir, Own: c.own(m)}, may, func(g patch.Got) error {
+	unknown, err := patch.Get(ctx, from.root, from.pick, patch.Place{Root: dir, Own: c.own(m)}, may, func(g patch.Got) error {
 		switch {
 		case g.LeftOut != "":
 			left = append(left, fmt.Sprintf("%q: %s", g.Path, g.LeftOut))
@@ -92,6 +92,7 @@ func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string
 	if err != nil {
 		return 0, err
 	}
+	c.warnOfHooks(unknown)
 	c.Say("copied %s to %s", counted(files, "file"), filepath.Clean(to))
 	c.nameEach("runs by itself: ", running)
 	c.nameEach("left out: ", left)

@@ -21,7 +21,7 @@ var applyTool = tool{
 	name: "apply", title: "Apply a subagent's changes", ends: true, repeats: true,
 	about: `
 Apply what a subagent has changed in its copy to the directory that was copied (delegate with copy), or to another one. All or nothing: what you changed meanwhile is merged line by line, and where that does not fit nothing is written.
-Look at the diff first (read with what: diff). Files that run by themselves (hooks, CI, settings of editors and agents) are written only when you name each of them in allow.`,
+Look at the diff first (read with what: diff). Files that may run by themselves (executables, links, names that begin with a dot, CI, build files, settings of editors and agents, hooks) are written only when you name each of them in allow.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["id"],
 "properties": {
@@ -166,6 +166,7 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 	if err != nil {
 		return nil, err
 	}
+	said.warnOfHooks(plan.HooksUnknown)
 	if err := judge(plan, in, &said); err != nil {
 		return nil, err
 	}
@@ -198,6 +199,17 @@ func (a *applied) tell(cut *patch.Marker) {
 	}
 	a.Said = fmt.Sprintf("an earlier apply of %s did not end; what it wrote counts", cut.BeganAt.Format(time.RFC3339))
 	a.PutBack, a.Kept = pathsOf(cut.PutBack), pathsOf(cut.Kept)
+}
+
+// warnOfHooks says that files are not asked for because git's hooks read them, and why.
+func (a *applied) warnOfHooks(unknown string) {
+	if unknown == "" {
+		return
+	}
+	if a.Said != "" {
+		a.Said += "; "
+	}
+	a.Said += words(unknown) + ": what hooks read beside themselves is not asked for"
 }
 
 // judge fails where a plan may not be carried out, and says all that keeps it from that. Of a dry run it is only said.

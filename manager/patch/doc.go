@@ -20,12 +20,12 @@
 // their paths. Without it nobody could tell what the child has changed.
 //
 // A git directory is never copied, compared or written, whatever its name looks like, nor is Mercurial's or another
-// program's of the kind, and no git is run. A child that had the parent's would find remotes with passwords,
+// program's of the kind. Git is run to say where the parent's hooks lie (githooks.go), for nothing else. A child that had the parent's would find remotes with passwords,
 // history, hooks and alternates; one of the child's would run its hooks and its configuration in the parent's place.
 //
 // A plan is carried out only where all of it can be. Refused are links that leave the tree, set-id files, devices
-// and the like, names that cannot be seen, and names that other file systems take for the same. Files that run by
-// themselves (autorun.txt) need a word of the parent's. Nothing is written to the outbox or to the parent's state
+// and the like, names that cannot be seen, and names that other file systems take for the same. What may run by
+// itself needs a word of the parent's: asked.go has the rule, autorun.txt the list of names. Nothing is written to the outbox or to the parent's state
 // directory, wherever they lie. One apply is done at a time. After a crash the same command goes on: what is written
 // already is found as such.
 //

@@ -16,7 +16,7 @@ import (
 type Got struct {
 	Entry
 	LeftOut      string // why, or ""
-	RunsByItself string // what runs it without being asked to, or ""
+	RunsByItself string // as of a Change
 }
 
 // Getting says what a Get may do.
@@ -28,20 +28,20 @@ type Getting struct {
 
 // Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
 // Plan would refuse, git directories, what is there already, and what runs by itself in a repository of the parent's, as may
-// be said otherwise. It tells of each path when it is done.
-func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) error {
+// be said otherwise. It tells of each path when it is done. unknown is a Plan's HooksUnknown.
+func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) (unknown string, err error) {
 	g := &getting{
 		ctx: ctx, pick: pick, to: target{root: to.Root, own: to.Own}, may: may, tell: tell,
 		forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{},
 	}
 	if err := g.lookAround(); err != nil {
-		return err
+		return "", err
 	}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
 	if err := walk.run(workspace); err != nil {
-		return fmt.Errorf("copy out of the workspace: %w", err)
+		return g.hooks.unknown, fmt.Errorf("copy out of the workspace: %w", err)
 	}
-	return g.missing()
+	return g.hooks.unknown, g.missing()
 }
 
 // missing tells of the wanted paths of which nothing was found.

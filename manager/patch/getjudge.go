@@ -2,17 +2,18 @@ package patch
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
-// lookAround looks at the directory that is written to: whether a repository is there, and what runs as its hooks.
+// lookAround looks at the directory that is written to: whether a repository is there, and where its hooks lie.
 func (g *getting) lookAround() error {
 	dir, err := filepath.Abs(g.to.root.Name())
 	if err != nil {
 		return err
 	}
-	g.hooks = searchHooks(dir)
+	g.hooks = searchHooks(g.ctx, dir, gitPatience)
 	g.plan = Plan{to: g.to, repos: repositoriesOf(g.to)}
 	return nil
 }
@@ -28,14 +29,16 @@ func (g *getting) judge(f found, got *Got) error {
 		return err
 	}
 	if f.info.IsDir() {
-		g.hooks.tree(filepath.Join(g.hooks.roots[0], f.path))
+		g.hooks.look(g.ctx, filepath.Join(g.hooks.roots[0], f.path))
 		return nil
 	}
-	c := &Change{Path: f.path, After: &Entry{Kind: File, Exec: f.info.Mode()&0o111 != 0}}
-	if got.RunsByItself = whatRuns(f.path); got.RunsByItself == "" {
-		got.RunsByItself = g.hooks.of(&Work{}, c)
+	after := &Entry{Kind: File, Exec: f.info.Mode()&0o111 != 0}
+	if f.info.Mode()&os.ModeSymlink != 0 {
+		after.Kind = Link
 	}
-	if got.RunsByItself != "" && !g.may.Autorun && (g.may.Home || g.hooks.found) {
+	today, _ := g.to.glance(f.path) // where it cannot be looked at, nothing can be written either
+	got.RunsByItself = g.hooks.asked().why(f.path, today, after)
+	if got.RunsByItself != "" && !g.may.Autorun && (g.may.Home || g.hooks.repository) {
 		got.LeftOut = fmt.Sprintf("it runs by itself here: %s", got.RunsByItself)
 	}
 	return nil

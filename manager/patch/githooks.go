@@ -1,97 +1,136 @@
 package patch
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-
-	"torno/internal/beneath"
+	"time"
 )
 
-// hookSearch looks for the hooks of the parent's repositories: of the one in which a directory lies, and of those in it that
-// have changes. Git's files are only read. They are the parent's own, so links are followed.
+// hookSearch asks the parent's git where it takes its hooks from. Hooks themselves are executables, and asked for as such; in their
+// directories lies also what they read. Git runs no program to answer, and nothing of the child's is in its files yet.
 type hookSearch struct {
-	hooks
-	roots []string // the directory, as it was named and as it is without links
-	seen  map[string]bool
-	found bool // a repository, around the directory or in it
+	roots      []string          // the directory to which a child's work is taken, as it was named and as it is without links
+	dirs       map[string]string // of hooks, relative to the directory, and why they count
+	unknown    string            // why some directories may not be known, or ""
+	repository bool              // there is one, around the directory or in it
+	looked     map[string]bool   // at directories, for a repository
+	patience   time.Duration     // with git; none is left once it was too slow
 }
 
-// hooksOf are the hooks that lie in a directory to which a child's work is taken.
-func (w *Work) hooksOf(dir string) hooks {
-	s := searchHooks(dir)
+// gitPatience bounds how long git may take for an answer. A FIFO among its files has no end.
+const gitPatience = 30 * time.Second
+
+// maxGitAnswer bounds an answer of git's, in bytes.
+const maxGitAnswer = 1 << 20
+
+// findHooks asks for the directory to which a child's work is taken, the repositories around it, and those in it that have changes.
+func (w *Work) findHooks(ctx context.Context, dir string) *hookSearch {
+	s := searchHooks(ctx, dir, gitPatience)
 	for i := range w.Changes {
-		for at := above(w.Changes[i].Path); at != "." && s.tree(filepath.Join(dir, at)); at = above(at) {
-		}
-	}
-	return s.hooks
-}
-
-// searchHooks looks at the repositories in which a directory lies.
-func searchHooks(dir string) *hookSearch {
-	s := &hookSearch{hooks: hooks{paths: map[string]string{}, known: map[string]string{}}, roots: []string{dir}, seen: map[string]bool{}}
-	real, err := filepath.EvalSymlinks(dir)
-	if s.check(err) && real != dir {
-		s.roots = append(s.roots, real)
-	}
-	for at := s.roots[len(s.roots)-1]; ; at = filepath.Dir(at) {
-		s.tree(at)
-		if at == filepath.Dir(at) {
-			break
+		for at := above(w.Changes[i].Path); at != "."; at = above(at) {
+			if !s.look(ctx, filepath.Join(dir, at)) {
+				break
+			}
 		}
 	}
 	return s
 }
 
-// check takes note of something that could not be read. That it is not there is no trouble.
-func (s *hookSearch) check(err error) bool {
-	s.blind = s.blind || err != nil && !isAbsent(err) && !errors.Is(err, syscall.ENOTDIR)
-	return err == nil
+// searchHooks asks for a directory and the repositories around it.
+func searchHooks(ctx context.Context, dir string, patience time.Duration) *hookSearch {
+	s := &hookSearch{roots: []string{dir, withoutLinks(dir)}, dirs: map[string]string{}, looked: map[string]bool{}, patience: patience}
+	for at := s.roots[1]; ; at = filepath.Dir(at) {
+		s.look(ctx, at)
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if !s.repository || os.Getenv("GIT_DIR") != "" {
+		s.askConfig(ctx, dir, nil)
+	}
+	return s
 }
 
-// tree looks at a directory that may be a working tree of git's, and says whether it was not looked at before.
-func (s *hookSearch) tree(dir string) bool {
-	if s.seen[dir] {
+// look asks for the repository of a directory, if that has one. It says whether it was not looked at before.
+func (s *hookSearch) look(ctx context.Context, dir string) bool {
+	if s.looked[dir] {
 		return false
 	}
-	s.seen[dir] = true
-	s.repository(dir)
+	s.looked[dir] = true
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		return true
+	}
+	s.repository = true
+	// What the environment says of another repository does not count for this one.
+	without := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"}
+	s.askConfig(ctx, dir, without)
+	if hooks := s.git(ctx, dir, without, "rev-parse", "--git-path", "hooks"); hooks != "" {
+		s.add(from(dir, strings.TrimSuffix(hooks, "\n")), "git, from its directory of hooks")
+	}
 	return true
 }
 
-// repository looks at what is called .git in a directory: a git directory, or a file that says where it is.
-func (s *hookSearch) repository(dir string) {
-	git := filepath.Join(dir, ".git")
-	info, err := os.Stat(git)
-	if !s.check(err) {
-		return
-	}
-	s.found = true
-	if !info.IsDir() {
-		text := strings.TrimSpace(s.read(git))
-		place, ok := strings.CutPrefix(text, "gitdir:")
-		if !ok {
-			s.blind = true
-			return
+// askConfig asks for each directory that a configuration names, also where another one has the last word.
+func (s *hookSearch) askConfig(ctx context.Context, dir string, without []string) {
+	answer := s.git(ctx, dir, without, "config", "--show-scope", "--null", "--type=path", "--get-all", "core.hooksPath")
+	fields := strings.Split(answer, "\x00")
+	for ; len(fields) > 1; fields = fields[2:] {
+		if fields[1] != "" {
+			s.add(from(dir, fields[1]), fmt.Sprintf("git, from core.hooksPath (%s)", fields[0]))
 		}
-		git = from(dir, strings.TrimSpace(place))
 	}
-	places := []string{git}
-	if common := strings.TrimSpace(s.read(filepath.Join(git, "commondir"))); common != "" {
-		places = append(places, from(git, common))
+}
+
+// git is what git answers in a directory, or "". The environment is the parent's, but for what is left out of it.
+func (s *hookSearch) git(ctx context.Context, dir string, without []string, args ...string) string {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	var answer bytes.Buffer
+	// The repository may belong to the user who works in it, and the client run as another one. Reading it runs nothing.
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
+	cmd.Dir = dir
+	cmd.Stdout = &atMost{&answer, maxGitAnswer}
+	cmd.WaitDelay = time.Second
+	without = append(without, "GIT_CONFIG") // with it git reads that file alone
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(set string) bool {
+		name, _, _ := strings.Cut(set, "=")
+		return slices.Contains(without, name)
+	})
+	err := cmd.Run()
+	exit, _ := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return answer.String()
+	case args[0] == "config" && exit != nil && exit.ExitCode() == 1: // no configuration names one
+	case ctx.Err() != nil:
+		s.unknown, s.patience = "git did not answer in time", 0
+	case exit != nil:
+		s.unknown = "git does not say where its hooks lie"
+	case s.repository:
+		s.unknown = "git cannot be run here"
 	}
-	for _, place := range places {
-		s.directory(filepath.Join(place, "hooks"))
-		s.config(dir, filepath.Join(place, "config"))
-		s.config(dir, filepath.Join(place, "config.worktree"))
+	return ""
+}
+
+// atMost passes on no more than so many bytes.
+type atMost struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (m *atMost) Write(p []byte) (int, error) {
+	if m.left -= len(p); m.left < 0 {
+		return 0, errors.New("git answers without end")
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		s.config(dir, filepath.Join(home, ".gitconfig"))
-		s.config(dir, filepath.Join(home, ".config/git/config"))
-	}
+	return m.to.Write(p)
 }
 
 // from is a path that is meant from a directory.
@@ -102,124 +141,42 @@ func from(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-// directory looks at a directory of hooks: it may lie in the tree, and hooks may be links into the tree.
-func (s *hookSearch) directory(hooks string) {
-	s.add(hooks, "git, as a hook")
-	all, err := os.ReadDir(hooks)
-	s.check(err)
-	for _, e := range all {
-		if e.Type()&os.ModeSymlink == 0 {
-			continue
-		}
-		hook := filepath.Join(hooks, e.Name())
-		if target, err := os.Readlink(hook); s.check(err) {
-			s.add(from(hooks, target), "git, as the hook "+e.Name())
-		}
-	}
-}
-
-// add takes note of a path that git runs, where it is one of the tree: as it is named, and as it is without links.
-func (s *hookSearch) add(p, what string) {
-	named := []string{p}
-	if real, err := filepath.EvalSymlinks(p); s.check(err) && real != p {
-		named = append(named, real)
-	}
-	for _, p := range named {
+// add takes note of a directory of hooks, where it is in the tree or the tree in it: as it is named, and as it is without links.
+func (s *hookSearch) add(dir, why string) {
+	for _, dir := range []string{dir, withoutLinks(dir)} {
 		for _, root := range s.roots {
-			rel, err := filepath.Rel(root, p)
+			rel, err := filepath.Rel(root, dir)
 			if err != nil {
 				continue
 			}
-			if around, err := filepath.Rel(p, root); err == nil && !isOutside(around) {
-				rel = "." // all of the tree lies in it
+			if around, err := filepath.Rel(dir, root); err == nil && !isOutside(around) {
+				rel = "."
 			}
 			if !isOutside(rel) {
-				s.paths[fold(rel)] = what
+				s.dirs[rel] = cmp.Or(s.dirs[rel], why)
 			}
 		}
 	}
 }
 
-// config looks for core.hooksPath in a file of git's configuration. What it includes is looked at as well.
-func (s *hookSearch) config(tree, file string) { s.configs(tree, file, nil) }
-
-func (s *hookSearch) configs(tree, file string, including []string) {
-	if slices.Contains(including, file) || len(including) > maxAliasing {
-		return
-	}
-	for _, set := range settings(s.read(file)) {
-		value := set.value
-		if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(value, "~/") {
-			value = filepath.Join(home, value[2:])
-		}
-		switch {
-		case value == "":
-		case set.key == "hookspath":
-			s.directory(from(tree, value))
-		case set.key == "path" && strings.HasPrefix(set.section, "include"):
-			s.configs(tree, from(filepath.Dir(file), value), append(slices.Clone(including), file))
-		}
+// withoutLinks is a path with the links in it followed, as far as there is something at it.
+func withoutLinks(p string) string {
+	real, err := filepath.EvalSymlinks(p)
+	switch up := filepath.Dir(p); {
+	case err == nil:
+		return real
+	case up == p:
+		return p
+	default:
+		return filepath.Join(withoutLinks(up), filepath.Base(p))
 	}
 }
 
-// read is the text of a short file of git's, or "".
-func (s *hookSearch) read(file string) string {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if !s.check(err) {
-		return ""
+// asked are the directories of hooks as places that count.
+func (s *hookSearch) asked() asked {
+	a := asked{}
+	for dir, why := range s.dirs {
+		a.add(dir, why)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if s.check(err) && !info.Mode().IsRegular() {
-		s.blind = true
-		return ""
-	}
-	data, more, err := beneath.ReadUpTo(f, maxText)
-	s.check(err)
-	s.blind = s.blind || more
-	return string(data)
-}
-
-// setting is a line of git's configuration. Section and key are in lower case.
-type setting struct{ section, key, value string }
-
-// settings reads a configuration of git's. It takes more for a setting than git does, and misses none.
-func settings(text string) (all []setting) {
-	section := ""
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", "") // a line that goes on
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		line = strings.TrimSpace(line)
-		for strings.HasPrefix(line, "[") {
-			head, behind, _ := strings.Cut(line[1:], "]")
-			section, line = strings.ToLower(head), strings.TrimSpace(behind)
-		}
-		key, value, _ := strings.Cut(line, "=")
-		all = append(all, setting{section, strings.ToLower(strings.TrimSpace(key)), plainValue(value)})
-	}
-	return all
-}
-
-// plainValue is a value without its quotes, escapes and the comment behind it.
-func plainValue(text string) string {
-	var b strings.Builder
-	quoted, kept := false, 0 // kept is how much is no space at the end
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-			continue
-		case c == '\\' && i+1 < len(text):
-			i++
-			b.WriteByte(text[i])
-		case !quoted && (c == '#' || c == ';'):
-			return strings.TrimLeft(b.String()[:kept], " \t")
-		case !quoted && (c == ' ' || c == '\t' || c == '\n'):
-			b.WriteByte(c)
-			continue
-		default:
-			b.WriteByte(c)
-		}
-		kept = b.Len()
-	}
-	return strings.TrimLeft(b.String()[:kept], " \t")
+	return a
 }

@@ -234,7 +234,7 @@ func TestCharactersThatCannotBeSeen(t *testing.T) {
 		if !isVersionControl(with(".g_it")) || !isVersionControl(with("_.git_")) {
 			t.Errorf("%U hides a git directory", r)
 		}
-		if whatRuns(with(".en_vrc")) == "" || fold(with("READ_ME")) != fold("readme") {
+		if onTheList(with(".en_vrc")) == "" || fold(with("READ_ME")) != fold("readme") {
 			t.Errorf("%U makes another name", r)
 		}
 		if quoted := quoteName(with("a/x_y")); strings.ContainsRune(quoted, r) {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,12 +33,10 @@ func ignorable(r rune) bool {
 	return r == 0x2800 || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// isVersionControl says whether some file system takes a name for ".git", or that of another program's, or an eye may: without
-// case, without characters that cannot be seen (HFS+ ignores some), without the points and spaces at its end and the streams
-// that NTFS ignores, or by its short name there. Their configuration has hooks and aliases as git's has.
+// isVersionControl says whether some file system takes a name for ".git", or that of another program's, or an eye may: in its
+// plain form, or as the short name that NTFS gives it. Their configuration has hooks and aliases as git's has.
 func isVersionControl(name string) bool {
-	name, _, _ = strings.Cut(fold(name), ":")
-	switch strings.TrimRight(name, ". ") {
+	switch plain(name) {
 	case ".git", ".hg", ".jj", ".sl", ".bzr", ".svn", ".pijul", "_darcs",
 		"git~1", "hg~1", "jj~1", "sl~1", "bzr~1", "svn~1", "pijul~1":
 		return true
@@ -51,9 +50,31 @@ func fold(name string) string {
 	return norm.NFKD.String(strings.Map(lowest, norm.NFKD.String(name)))
 }
 
+// plain is a folded name as some file system reads it: without the streams, and the points and spaces at its end, that NTFS
+// ignores.
+func plain(name string) string {
+	name = fold(name)
+	start, _, _ := strings.Cut(name, ":")
+	return cmp.Or(strings.TrimRight(start, ". "), name)
+}
+
+// plainNames are the plain names of a path.
+func plainNames(p string) []string {
+	all := strings.Split(p, "/")
+	for i, name := range all {
+		all[i] = plain(name)
+	}
+	return all
+}
+
+func plainPath(p string) string { return strings.Join(plainNames(p), "/") }
+
 // lowest is one of the characters that are equal but for their case, always the same one; none for one that cannot be seen.
 func lowest(r rune) rune {
-	if ignorable(r) {
+	switch {
+	case r < utf8.RuneSelf:
+		return unicode.ToLower(r) // of such characters it is the same one, and found sooner
+	case ignorable(r):
 		return -1
 	}
 	least := r

@@ -16,12 +16,16 @@ type Plan struct {
 	Steps     []Step
 	Conflicts []Trouble
 	Refused   []Trouble
-	Running   []Trouble // files that run by themselves, among the steps
+	Running   []Trouble // files that the parent is asked for, among the steps, and why
 	Already   int       // changes that are there already
+
+	// HooksUnknown says why it is not known what git's hooks read beside themselves, or "". Each executable is asked for anyway.
+	HooksUnknown string
 
 	work   *Work
 	to     target
 	repos  repositories
+	asked  asked
 	path   string // of the directory, as the parent sees it
 	agreed []*Change
 	cut    *Marker                // of an apply to it that did not end
@@ -79,16 +83,17 @@ func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, erro
 	if p.cut, err = w.marker(dir); err != nil {
 		return nil, err
 	}
-	hooks := w.hooksOf(dir)
+	hooks := w.findHooks(ctx, dir)
+	p.HooksUnknown = hooks.unknown
+	if p.asked, err = w.places(ctx, hooks.dirs); err != nil {
+		return nil, err
+	}
 	p.repos = repositoriesOf(p.to)
 	if err := w.refuseRepositories(p.repos); err != nil {
 		return nil, fmt.Errorf("look for git directories: %w", err)
 	}
 	for i := range w.Changes {
 		c := &w.Changes[i]
-		if c.RunsByItself == "" {
-			c.RunsByItself = hooks.of(w, c)
-		}
 		if err := p.consider(ctx, c); err != nil {
 			return nil, fmt.Errorf("plan %q: %w", c.Path, err)
 		}
@@ -135,6 +140,7 @@ func (p *Plan) madeRoom(at string) bool {
 
 func (p *Plan) step(s Step) {
 	p.Steps = append(p.Steps, s)
+	s.Change.RunsByItself = p.asked.why(s.Change.Path, s.Change.Before, s.Change.After, s.Today, s.After)
 	if s.Change.RunsByItself != "" {
 		p.Running = append(p.Running, Trouble{s.Change.Path, s.Change.RunsByItself})
 	}
@@ -152,9 +158,6 @@ func (p *Plan) both(ctx context.Context, c *Change, today *Entry) error {
 		p.Already++
 		p.agreed = append(p.agreed, c)
 	default:
-		if c.RunsByItself == "" {
-			c.RunsByItself, err = p.mergedRuns(c, merged)
-		}
 		p.step(Step{Change: c, Merged: true, Today: today, After: merged})
 	}
 	return err

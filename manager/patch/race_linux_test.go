@@ -107,7 +107,7 @@ func (s *scene) tryGet(pick Selection) {
 	out, err := os.OpenRoot(to)
 	s.must(err)
 	defer out.Close()
-	err = Get(s.Context(), root, pick, Place{Root: out}, Getting{Replace: true}, func(Got) error { return nil })
+	_, err = Get(s.Context(), root, pick, Place{Root: out}, Getting{Replace: true}, func(Got) error { return nil })
 	if err != nil && !errors.Is(err, ErrChanging) {
 		s.Fatal(err)
 	}

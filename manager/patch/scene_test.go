@@ -125,12 +125,13 @@ func (s *scene) get(to string) map[string]string {
 	s.Helper()
 	s.must(os.MkdirAll(to, 0o755))
 	left := map[string]string{}
-	s.must(Get(s.Context(), s.open(s.workspace), Selection{}, Place{Root: s.open(to), Own: s.store.own}, Getting{Replace: true}, func(g Got) error {
+	_, err := Get(s.Context(), s.open(s.workspace), Selection{}, Place{Root: s.open(to), Own: s.store.own}, Getting{Replace: true}, func(g Got) error {
 		if g.LeftOut != "" {
 			left[g.Path] = g.LeftOut
 		}
 		return nil
-	}))
+	})
+	s.must(err)
 	return left
 }
 

@@ -27,7 +27,7 @@ func cleaned(all []string) ([]string, error) {
 	var out []string
 	for _, p := range all {
 		clean := path.Clean(p)
-		if path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
+		if path.IsAbs(clean) || isOutside(clean) {
 			return nil, fmt.Errorf("%s is not a path in the workspace", p)
 		}
 		out = append(out, clean)
@@ -64,6 +64,17 @@ func (s Selection) leadsTo(p string) bool {
 		}
 	}
 	return false
+}
+
+// isOutside says whether a clean relative path leads out of the tree.
+func isOutside(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
+
+// above is the directory of a clean relative path.
+func above(p string) string {
+	if at := strings.LastIndexByte(p, '/'); at >= 0 {
+		return p[:at]
+	}
+	return "."
 }
 
 // within says whether a path is dir or lies below it. Both are clean and relative.

@@ -22,8 +22,7 @@ type Work struct {
 
 	store *Store
 	stage *stage
-	all   tree // of the child, as far as it was selected
-	names aliases
+	all   tree   // of the child, as far as it was selected
 	told  string // the ID of the marker of which Interrupted has told
 }
 
@@ -32,7 +31,7 @@ type Change struct {
 	Path          string
 	Before, After *Entry // nil where there was or is nothing
 	Refused       string // why it is not taken over, or ""
-	RunsByItself  string // what runs it without being asked to, or ""
+	RunsByItself  string // why the parent is asked for it: what may run it without being told to; or ""
 }
 
 // What says in a word what became of the path.
@@ -127,7 +126,7 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 		w.Changes = append(w.Changes, change)
 	}
 	w.refuseTwins(before)
-	return w.markSelfRunning(ctx)
+	return w.askFor(ctx)
 }
 
 // refusedAbove says whether a directory above a path is refused, and so was not looked into.

@@ -99,3 +99,24 @@ func (s *Store) text(b *Base, digest string) ([]byte, bool, error) {
 	}
 	return data, true, nil
 }
+
+// before is the text that a file had, if it is known.
+func (w *Work) before(c *Change) ([]byte, bool, error) {
+	if c.Before == nil || c.Before.Kind != File {
+		return nil, c.Before == nil, nil
+	}
+	return w.store.text(w.Base, c.Before.Digest)
+}
+
+// after is the text that a file has now.
+func (w *Work) after(c *Change) ([]byte, bool, error) {
+	switch {
+	case c.After == nil || c.After.Kind != File:
+		return nil, c.After == nil, nil
+	case c.After.Digest == "":
+		return nil, false, nil
+	case !w.stage.has(c.After.Digest): // only its mode is another one
+		return w.store.text(w.Base, c.After.Digest)
+	}
+	return w.stage.text(c.After.Digest)
+}

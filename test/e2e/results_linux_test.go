@@ -58,7 +58,8 @@ func aParentTakesItsChildsWork(t *testing.T, sandbox string) {
 		t.Errorf("the diff is\n%s", diff)
 	}
 	file("text.txt", "one\ntwo\nthree\nFOUR\n")
-	parent(h, "apply", "s1").done(h, 0)
+	parent(h, "apply", "s1").done(h, 5) // a program and a link, which are asked for
+	parent(h, "apply", "s1", "--allow", "tool.sh", "--allow", "inner").done(h, 0)
 	if content("text.txt") != "one\nTWO\nthree\nFOUR\n" || content("gone.txt") != "" || content("made/deep/new.txt") != "new\n" || content("inner") != content("text.txt") {
 		t.Errorf("there is %q", content("text.txt"))
 	}
