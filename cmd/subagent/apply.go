@@ -136,11 +136,13 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 	if err != nil {
 		return 0, err
 	}
-	if err := c.judge(plan, o); err != nil {
-		return 0, err
+	err = c.judge(plan, o)
+	if o.dry && (err == nil || errors.Is(err, errSelfRunning) || errors.Is(err, errDeletesMost)) {
+		_, listing := c.listSteps(plan, len(plan.Steps), "would write", dir)
+		return exitCompleted, errors.Join(err, listing)
 	}
-	if o.dry {
-		return c.listSteps(plan, len(plan.Steps), "would write", dir)
+	if err != nil {
+		return 0, err
 	}
 	done, err := plan.Apply(ctx)
 	if err != nil {
@@ -188,14 +190,15 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 	if len(plan.Conflicts) > 0 {
 		return fmt.Errorf("%w, so nothing was written: %d", errConflict, len(plan.Conflicts))
 	}
-	if o.dry {
-		asked = plan.Running
-	}
 	c.nameAll("runs by itself: ", troubleLines(asked))
-	if len(asked) > 0 && !o.dry && !c.agrees("write these too? [y/N] ") {
-		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(asked))
+	var running error
+	if len(asked) > 0 && (o.dry || !c.agrees("write these too? [y/N] ")) {
+		running = fmt.Errorf("%w, so nothing %s: %d", errSelfRunning, o.written(), len(asked))
 	}
-	return c.judgeDeletions(plan, o)
+	if running != nil && !o.dry {
+		return running
+	}
+	return cmp.Or(running, c.judgeDeletions(plan, o))
 }
 
 // warnOfHooks says that files are not asked for because git's hooks read them, and why.
@@ -212,10 +215,18 @@ func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
 		return nil
 	}
 	c.Warn(fmt.Sprintf("%d of %s would be deleted", gone, counted(int64(of), "file")))
-	if o.dry || c.agrees("delete them? [y/N] ") {
+	if !o.dry && c.agrees("delete them? [y/N] ") {
 		return nil
 	}
-	return fmt.Errorf("%w, so nothing was written: %d of %d", errDeletesMost, gone, of)
+	return fmt.Errorf("%w, so nothing %s: %d of %d", errDeletesMost, o.written(), gone, of)
+}
+
+// written is the verb for what is not done: a dry run ends as the apply that it stands for would.
+func (o applyOptions) written() string {
+	if o.dry {
+		return "would be written"
+	}
+	return "was written"
 }
 
 // notAllowed are those files that run by themselves of which the options do not say that they may be written.
