@@ -14,6 +14,7 @@ import (
 	"torno/configs"
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/internal/doctor"
 	"torno/internal/launcher"
 	"torno/internal/serve"
 	"torno/sandbox"
@@ -90,7 +91,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	c.warnings = append(append(c.warnings, warnings...), c.config.LookThrough()...)
 	c.askWatcher(ctx)
 	if c.asked != "" && (!try || problems != nil) {
-		return errors.Join(problems, c.unmet())
+		return errors.Join(problems, c.refused(), c.unmet())
 	}
 	trial, err := serve.OpenTrial(ctx, tried, launchers, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -106,7 +107,21 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	if problems != nil {
 		return problems
 	}
-	return errors.Join(err, c.unmet())
+	return errors.Join(err, c.refused(), c.unmet())
+}
+
+// refused says why run would not start with what is enforced here.
+func (c *checked) refused() error {
+	enforced := map[string]sandbox.Guarantees{}
+	for _, p := range c.profiles {
+		if g, known := c.guarantees[p.Sandbox]; known {
+			enforced[p.Sandbox] = g
+		}
+	}
+	if len(enforced) == 0 {
+		return nil // another error says why nothing is known
+	}
+	return doctor.Start(doctor.System{Guarantees: enforced, Accept: c.config.Accept, Asked: c.asked})
 }
 
 // askWatcher asks the watcher that runs. Its own mount namespace is what counts, and not ours.

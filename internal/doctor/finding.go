@@ -80,21 +80,22 @@ func (e *RefusedError) OfMachine() bool {
 	})
 }
 
-// Next is what to do about it, each thing once, and the switches that accept less where there are any.
+// Next says what to do about it, each thing once, and how to start without the limits that a start can do without.
 func (e *RefusedError) Next() string {
 	var steps []string
-	switches := map[string][]string{}
+	limits := map[string][]string{} // that a start can do without, by the step that would have them enforced
 	for _, f := range e.Findings {
 		if !slices.Contains(steps, f.Do) {
 			steps = append(steps, f.Do)
 		}
-		if f.Accept != "" {
-			switches[f.Do] = append(switches[f.Do], f.Accept)
+		if f.Limit != "" && !slices.Contains(limits[f.Do], f.Limit) {
+			limits[f.Do] = append(limits[f.Do], f.Limit)
 		}
 	}
 	for i, step := range steps {
-		if switches[step] != nil {
-			steps[i] += ", or start with " + strings.Join(switches[step], ", and with ")
+		if without := limits[step]; without != nil {
+			steps[i] += fmt.Sprintf(", or do without: accept: [%s] in the configuration, and with --dir --accept %s",
+				strings.Join(without, ", "), strings.Join(without, " --accept "))
 		}
 	}
 	return strings.Join(steps, "; ")

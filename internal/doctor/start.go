@@ -71,7 +71,7 @@ func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string)
 	f := Finding{
 		Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("%s does not enforce a limit for %s: %s", launcher, key, why),
 		Means: "one child can take the whole machine down", Do: "switch the cgroup controller on (on a Raspberry Pi: cgroup_enable=memory)",
-		Accept: fmt.Sprintf("accept: [%s] in the configuration, or --accept %s", key, key), Limit: string(key),
+		Accept: fmt.Sprintf("accept: [%s] in the configuration, and with --dir --accept %s", key, key), Limit: string(key),
 	}
 	if ourselves(s.Guarantees[launcher]) {
 		f.Do = "have control groups of version 2 delegated to the watcher (systemd: Delegate=yes), or run it as root"
