@@ -145,6 +145,7 @@ func (r *run) speak(task []byte, over <-chan struct{}) {
 				r.heard()
 				r.acknowledge(in, err)
 			})
+			r.closeUnlessWaited()
 		case line := <-r.ear.replies:
 			if _, err := r.task.Write(line); err != nil {
 				warn("%s does not take an answer: %v", r.kind.name, err)

@@ -121,3 +121,19 @@ func TestAnAgentThatReadsNothing(t *testing.T) {
 		t.Errorf("exit %d, %+v", code, told)
 	}
 }
+
+// TestTheInputEndsBehindTheLastMessage also where the agent has ended its turn before it was told all: an agent that reads on would never end.
+func TestTheInputEndsBehindTheLastMessage(t *testing.T) {
+	r := newRig(t, "claude", "until [ -e $D/go ]; do :; done; "+claudeEnds+"; until [ -e $D/read ]; do :; done; cat >$D/heard")
+	p := r.parent()
+	r.start()
+	for n := range 3 { // the agent's pipe has no room for the first, so it waits
+		p.say(n+1, agent.Message, strings.Repeat("x", 64<<10))
+	}
+	r.plant("go", "", 0o600)
+	r.until(`"type":"result"`)
+	r.plant("read", "", 0o600)
+	if code, _ := r.wait(); code != 0 || len(r.read("heard")) < 128<<10 {
+		t.Errorf("exit %d, and it heard %d bytes", code, len(r.read("heard")))
+	}
+}

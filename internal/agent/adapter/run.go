@@ -53,6 +53,7 @@ type run struct {
 
 	mu    sync.Mutex         // guards what follows
 	waits int                // inputs that the agent's pipe has not taken
+	idle  bool               // the agent's turn is over
 	shut  bool               // the agent's input is closed: it is told no more
 	known map[int]agent.Line // what became of inputs
 }
@@ -157,24 +158,32 @@ func (r *run) closeTask() {
 func (r *run) take(line []byte) {
 	before := r.memory.turns
 	r.out.tell(read(r.kind.parser, line))
-	if r.memory.over && r.closeUnlessWaited() && r.kind.asks != nil {
-		r.out.tell(r.kind.asks.end())
-	}
+	r.mu.Lock()
+	r.idle = r.memory.over
+	r.mu.Unlock()
+	r.closeUnlessWaited()
 	if r.memory.turns > before {
 		r.keepSession(false)
 	}
 }
 
 // closeUnlessWaited has an agent that waits for more end with its turn. What it was told and has not answered yet it answers first, in
-// turns of its own; what it was told during the turn it may have answered in that. While something waits to be told there will be one
-// more turn.
-func (r *run) closeUnlessWaited() (closed bool) {
+// turns of its own; what it was told during the turn it may have answered in that. While something waits to be told, the input stays open.
+// It is called with each line of the agent's and with each input that the agent has: either may come last, since an agent can answer what
+// it was told before its adapter knows that it has it.
+func (r *run) closeUnlessWaited() {
 	if r.kind.server != nil && r.kind.server.busy() { // it would be cut off; more lines come
-		return false
+		return
 	}
+	if r.closeIdle() && r.kind.asks != nil {
+		r.out.tell(r.kind.asks.end())
+	}
+}
+
+func (r *run) closeIdle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waits > 0 {
+	if !r.idle || r.waits > 0 {
 		return false
 	}
 	r.shut = true
