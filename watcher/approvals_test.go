@@ -27,6 +27,7 @@ type asker struct {
 	mu      sync.Mutex
 	decided []string // what it was told, in order
 	mute    bool     // it does not say that it has a decision
+	lost    bool     // what it asks is lost on the way
 }
 
 func (k *asker) run(_ context.Context, p sandboxtest.ProgramIO) int {
@@ -35,20 +36,34 @@ func (k *asker) run(_ context.Context, p sandboxtest.ProgramIO) int {
 	for i, command := range strings.Split(p.Args[len(p.Args)-1], "|") {
 		command, late := strings.CutPrefix(command, "!")
 		ask := agent.Line{Kind: agent.Ask, Ask: fmt.Sprint("q", i), Tool: &agent.Tool{Name: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, command)}}
-		k.say(p, ask)
+		k.ask(p, ask)
 		if late {
 			return 0
 		}
-		if !k.await(p, lines, ask.Ask) {
+		if !k.await(p, lines, ask) {
 			return 1
 		}
 	}
 	return 0
 }
 
-// await waits for the first decision of a question.
-func (k *asker) await(p sandboxtest.ProgramIO, lines *bufio.Scanner, ask string) bool {
+func (k *asker) ask(p sandboxtest.ProgramIO, ask agent.Line) {
+	k.mu.Lock()
+	lost := k.lost
+	k.mu.Unlock()
+	if !lost {
+		k.say(p, ask)
+	}
+}
+
+// await waits for the first decision of a question, and tells the question again when it is told to.
+func (k *asker) await(p sandboxtest.ProgramIO, lines *bufio.Scanner, line agent.Line) bool {
+	ask := line.Ask
 	for lines.Scan() {
+		if agent.IsAskAgain(lines.Bytes()) {
+			k.ask(p, line)
+			continue
+		}
 		d, ok := agent.DecodeDecision(lines.Bytes())
 		if !ok || d.Ask != ask {
 			continue
@@ -203,6 +218,25 @@ func TestAWatcherIsKilledWhileAnAgentWaits(t *testing.T) {
 	d.decides(a, 2, second, delegation.Approve)
 	d.response(a)
 	if got := k.told(); got != "q0 true , q1 true , q2 true " {
+		t.Errorf("it was told %s", got)
+	}
+}
+
+// TestAQuestionThatDiedWithItsWatcher is asked by the next one, also where the journal knows nothing of it.
+func TestAQuestionThatDiedWithItsWatcher(t *testing.T) {
+	d := newDesk(t, askingProfile)
+	k := d.asks()
+	k.lost = true
+	a := d.submit(ask{id: "s1", task: "first"})
+	d.eventually("the agent runs", func() bool { return d.standsAt(a).State == delegation.StateRunning })
+	d.crash()
+	k.mu.Lock()
+	k.lost = false
+	k.mu.Unlock()
+	d.open()
+	d.decides(a, 1, d.waiting(a, "first"), delegation.Approve)
+	d.response(a)
+	if got := k.told(); got != "q0 true " {
 		t.Errorf("it was told %s", got)
 	}
 }

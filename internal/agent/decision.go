@@ -25,6 +25,15 @@ func EncodeDecision(d Decision) ([]byte, error) {
 	return slices.Concat([]byte{'\n'}, text, []byte{'\n'}), err
 }
 
+// askAgain is the line with which the host has the adapter tell again which questions wait: the host may have lost some.
+const askAgain = `{"type":"ask_again"}`
+
+// EncodeAskAgain writes that line for the adapter, behind a line's end as EncodeDecision does.
+func EncodeAskAgain() []byte { return []byte("\n" + askAgain + "\n") }
+
+// IsAskAgain says whether a line, without its end, is that one.
+func IsAskAgain(text []byte) bool { return string(text) == askAgain }
+
 type decisionLine struct {
 	Type string `json:"type"`
 	Decision

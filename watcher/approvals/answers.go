@@ -21,6 +21,13 @@ func (d *Desk) Again() {
 	notify(d.ready)
 }
 
+// Takes says whether a question could be taken.
+func (d *Desk) Takes() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.closed
+}
+
 // Due are the decisions that are to be sent now, each once.
 func (d *Desk) Due() (all []agent.Decision) {
 	d.mu.Lock()

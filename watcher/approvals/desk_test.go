@@ -226,11 +226,16 @@ func TestADenialWithoutARecordThatIsLost(t *testing.T) {
 	r.wantDue("-c", "-d")
 }
 
-// takenCounter counts what a journal is told of decisions that were taken.
+// takenCounter counts what a journal is told of questions, and of decisions that were taken.
 type takenCounter struct {
 	Journal
 
 	writes int
+}
+
+func (c *takenCounter) Ask(ctx context.Context, a approval.Approval) error {
+	c.writes++
+	return c.Journal.Ask(ctx, a)
 }
 
 func (c *takenCounter) NoteTaken(ctx context.Context, run string, number int) error {
@@ -242,7 +247,7 @@ func (c *takenCounter) NoteTaken(ctx context.Context, run string, number int) er
 // behind a restart.
 func TestADecisionThatIsTakenWithoutEnd(t *testing.T) {
 	r := newRig(t)
-	for _, writes := range []int{1, 0} {
+	for _, writes := range []int{2, 0} {
 		counter := &takenCounter{Journal: r.journal}
 		r.Journal = counter
 		for range 100 {
@@ -255,6 +260,44 @@ func TestADecisionThatIsTakenWithoutEnd(t *testing.T) {
 		}
 		r.restart(policy())
 	}
+}
+
+// TestAQuestionThatIsToldWithoutEnd: it is written down, shown and answered once, whether it waits or was denied without a record.
+func TestAQuestionThatIsToldWithoutEnd(t *testing.T) {
+	r := newRig(t)
+	counter := &takenCounter{Journal: r.journal}
+	r.Journal = counter
+	for range 100 {
+		r.ask("a", "rm a")
+		r.wantDue()
+	}
+	if counter.writes != 1 || len(r.told) != 1 || len(r.Pending()) != 1 {
+		t.Errorf("%d writes, %d events, %d wait", counter.writes, len(r.told), len(r.Pending()))
+	}
+	r.restart(nil)
+	r.wantDue("-a")
+	for i := range 100 {
+		r.ask("b", "rm b")
+		if i == 0 {
+			r.wantDue("-b")
+		}
+		r.wantDue()
+	}
+	r.Again()
+	r.wantDue("-b", "-a")
+}
+
+// TestADenialThatOnlyAnEarlierWatcherKnew: the agent has it already when its question is read again, and waits no more.
+func TestADenialThatOnlyAnEarlierWatcherKnew(t *testing.T) {
+	r := newRig(t)
+	for range 2 {
+		r.ask("a", "rm a")
+		r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	}
+	if waiting := r.Pending(); len(waiting) != 0 {
+		t.Errorf("%+v", waiting)
+	}
+	r.wantDue()
 }
 
 // TestAWatcherDiesWhileItWaits: what waited waits on, what was decided and not taken is sent again, what was taken is not.

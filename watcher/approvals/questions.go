@@ -38,6 +38,7 @@ func (d *Desk) asked(l agent.Line) {
 		d.late++
 	case err != nil:
 		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
+	case d.isRefused(l.Ask, call): // it was told once more before it had its denial
 	case d.Policy == nil:
 		d.refuse(l.Ask, call, "the run's profile has no approvals")
 	case same:
@@ -147,11 +148,21 @@ func (d *Desk) refuse(ask string, call approval.Call, why string) {
 	notify(d.ready)
 }
 
+// isRefused says whether a question was denied without a record, and the agent does not have that yet. Desk.Again sends it once more.
+func (d *Desk) isRefused(ask string, call approval.Call) bool {
+	digest := call.Digest(approval.Binding{Run: d.Run})
+	return slices.ContainsFunc(d.denied, func(denial agent.Decision) bool { return denial.Ask == ask && denial.Digest == digest })
+}
+
 // taken notes that the agent has a decision. The journal is told once of each: a child may ask again, and take again, without end.
 func (d *Desk) taken(l agent.Line) {
 	d.forget(l.Ask)
 	a := d.find(l.Ask)
-	if a == nil || a.Outcome == "" || a.Taken {
+	if a == nil || a.Taken {
+		return
+	}
+	if a.Outcome == "" { // an earlier watcher has denied it without a record
+		d.end(a, approval.Withdrawn, approval.ByAgent, "the agent has an answer already")
 		return
 	}
 	a.Taken = true

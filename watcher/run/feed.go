@@ -3,10 +3,12 @@ package run
 import (
 	"time"
 
+	"torno/internal/agent"
 	"torno/internal/crash"
 )
 
-// inputAgain is how long an adapter has to acknowledge before all is sent once more: its word may have been lost.
+// inputAgain is how long an adapter has to acknowledge before all is sent once more, and to hear of a decision before it tells its questions once more:
+// its word may have been lost.
 const inputAgain = 10 * time.Second
 
 // listen reads what the parent says, until the attendance is over.
@@ -27,8 +29,7 @@ func (a *attendance) listen() {
 // of the attachment ends its write.
 func (a *attendance) feed() {
 	in := a.r.inputs
-	in.sendAgain()
-	a.r.desk.Again()
+	a.repeat()
 	again := time.NewTicker(inputAgain)
 	defer again.Stop()
 	for {
@@ -38,13 +39,26 @@ func (a *attendance) feed() {
 		case <-a.r.desk.Ready():
 			a.sendDecisions()
 		case <-again.C:
-			in.sendAgain()
-			a.r.desk.Again()
+			a.repeat()
 		case <-a.exited:
 			return
 		case <-a.ctx.Done():
 			return
 		}
+	}
+}
+
+// repeat has all that may have been lost said once more: what the parent said, what was decided, and then what the agent asks that has no
+// decision. A watcher that dies, or an engine that throws output away, may take a question with it, and nobody else would miss it.
+func (a *attendance) repeat() {
+	a.r.inputs.sendAgain()
+	a.r.desk.Again()
+	a.sendDecisions()
+	if !a.r.desk.Takes() {
+		return
+	}
+	if _, err := a.att.Input().Write(agent.EncodeAskAgain()); err != nil {
+		a.r.log.Debug("a sandbox is not asked what its agent asks; the next attachment does it", "run", a.r.hash, "error", err)
 	}
 }
 

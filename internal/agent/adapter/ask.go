@@ -31,6 +31,12 @@ type asks struct {
 type held struct {
 	approval.Call
 	answers
+	callID string
+}
+
+// line tells of the question.
+func (h held) line(id string) agent.Line {
+	return agent.Line{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: h.callID, Name: h.Tool, Input: h.Arguments}}
 }
 
 // question is what an agent asks.
@@ -128,8 +134,19 @@ func (a *asks) ask(q question) []agent.Line {
 	if a.held == nil {
 		a.held = map[string]held{}
 	}
-	a.held[id] = held{approval.Call{Tool: tool, Arguments: arguments}, q.answers}
-	return []agent.Line{{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: name(q.callID), Name: tool, Input: arguments}}}
+	waits := held{approval.Call{Tool: tool, Arguments: arguments}, q.answers, name(q.callID)}
+	a.held[id] = waits
+	return []agent.Line{waits.line(id)}
+}
+
+// again tells once more which questions wait.
+func (a *asks) again() (told []agent.Line) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(a.held)) {
+		told = append(told, a.held[id].line(id))
+	}
+	return told
 }
 
 func deniedAtOnce(tool, why string) []agent.Line {

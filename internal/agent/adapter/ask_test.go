@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -173,6 +174,27 @@ func TestQuestionsThatAreTakenBack(t *testing.T) {
 	told := s.says(asksFor("c", "Bash", `{}`))
 	if len(told) != 1 || told[0].Kind != agent.Notice || len(s.answered) != 0 {
 		t.Errorf("behind its end: %+v, %q", told, s.answered)
+	}
+}
+
+// TestQuestionsThatAreToldAgain are those that wait, as they were told, and no others.
+func TestQuestionsThatAreToldAgain(t *testing.T) {
+	s := newStand(t)
+	b := s.says(asksFor("b", "Bash", `{"command":"b"}`))
+	a := s.says(asksFor("a", "Bash", `{"command":"a"}`))
+	s.says(asksFor("c", "Bash", `null`))
+	for range 2 {
+		if told := s.c.asks.again(); !reflect.DeepEqual(told, append(a[:1:1], b...)) {
+			t.Errorf("%+v", told)
+		}
+	}
+	s.c.asks.decide(decision("a", "Bash", `{"command":"a"}`, true))
+	if told := s.c.asks.again(); !reflect.DeepEqual(told, b) {
+		t.Errorf("%+v", told)
+	}
+	s.c.asks.end()
+	if told := s.c.asks.again(); len(told) != 0 {
+		t.Errorf("%+v", told)
 	}
 }
 

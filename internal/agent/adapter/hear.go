@@ -58,6 +58,12 @@ func (r *run) reply(line []byte) {
 
 // hear takes one line. A line that is no input was torn; the watcher sends it again.
 func (r *run) hear(line []byte) {
+	if agent.IsAskAgain(line) {
+		if r.kind.asks != nil {
+			r.out.tell(r.kind.asks.again())
+		}
+		return
+	}
 	if d, ok := agent.DecodeDecision(line); ok {
 		if r.kind.asks != nil {
 			r.out.tell([]agent.Line{r.kind.asks.decide(d)})
