@@ -67,6 +67,10 @@ func (o *Child) Take(c sandbox.Chunk) {
 
 func (o *Child) takeStdout(data []byte) {
 	o.Stdout.add(data)
+	if o.Agent {
+		o.Live.hold(delegation.EventStdout, data)
+		return
+	}
 	o.Live.add(delegation.EventStdout, data)
 }
 

@@ -24,6 +24,7 @@ const (
 	earlyEach  = 40 * time.Millisecond
 	earlyUnit  = 1 << 10
 	pieceCost  = 128
+	heldPiece  = 8 << 10 // of output that waits for the end of its chunk: settle makes segments of whole pieces
 )
 
 // Live publishes a run's live output as immutable files.
@@ -107,6 +108,21 @@ func (s *Live) grow(kind delegation.EventType, data []byte) {
 		return
 	}
 	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
+}
+
+// hold appends output that is no line of an agent's to the pending pieces. Like happened it writes nothing: a note in the middle of the chunk would
+// say that the lines behind it were taken.
+func (s *Live) hold(kind delegation.EventType, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(data) > 0 {
+		n := wholeRunes(data, heldPiece)
+		if last := len(s.pending) - 1; last >= 0 && s.pending[last].kind == kind && len(s.pending[last].data)+n > heldPiece {
+			s.push(piece{kind: kind})
+		}
+		s.grow(kind, data[:n])
+		data = data[n:]
+	}
 }
 
 // isHosts says whether the host says it: that is not dropped.

@@ -16,7 +16,7 @@ type Progress struct {
 	Events         []delegation.Event `json:",omitempty"` // that segment: a next watcher publishes what this one has noted and not published
 	Bytes          int64
 	Stdout, Stderr []byte // the tails
-	Inside         bool   // a chunk was published in part
+	Inside         bool   // a chunk was published in part; of an agent's lines all of it was taken
 	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
 	Over           bool   `json:",omitempty"` // the segment says that the run has ended
 
@@ -76,9 +76,6 @@ func (o *Child) Resume(p Progress, started time.Time, complete bool) {
 	o.Live.Seq, o.Live.segment, o.Live.lines = p.Segment, p.Events, p.Lines
 	if p.Inside || p.Lost || !complete {
 		o.Live.gap()
-	}
-	if p.Inside {
-		o.line.tear() // the rest of the chunk is lost, and with it where its last line begins
 	}
 	o.head = p.Head
 	if bytes.HasSuffix(o.head, []byte("\n")) {
