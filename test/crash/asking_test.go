@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"torno/delegation"
 	"torno/test/house"
@@ -13,6 +14,7 @@ import (
 // asksOnce is a program that Claude Code's adapter starts: it asks about its task, and ends with the answer that it gets.
 const asksOnce = `printf '%s\n' '{"type":"system","subtype":"init"}'; echo began >>ledger; read -r task
 case "$task" in *may*) word=may;; *) word=cannot;; esac
+case "$task" in *flood*) for n in 1 2 3 4; do head -c 100000 /dev/zero >&2; sleep 0.1; done;; esac
 printf '%s%s%s\n' '{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"' "$word" '"}}}'
 read -r answer; printf '%s\n' "$answer" >>answers
 printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}'; while read -r answer; do printf '%s\n' "$answer" >>answers; done`
@@ -23,6 +25,16 @@ func withAsking(p *house.Plan) {
 	p.Offers += ", asks"
 	p.Profiles += fmt.Sprintf("\n  asks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]", asksOnce) +
 		"\n    approvals: {allow: [{tool: Bash, words: [may]}], expires: 5s}"
+}
+
+// TestAQuestionBehindAFlood kills the watcher while it publishes what an agent prints on standard error before it asks: at the fourth note, which
+// Docker's chunks, as large as a segment, have in the middle of one.
+func TestAQuestionBehindAFlood(t *testing.T) {
+	flood := story{asks: true, pass: 4, during: submitTo("asks", "may, behind a flood"), done: askedOnce("allow")}
+	house.Each(t, func(t *testing.T, sandbox string) {
+		house.Need(t, sandbox)
+		flood.tell(t, "segment.noted", sandbox)
+	})
 }
 
 // askedOnce wants the agent to have had one answer to its question.
