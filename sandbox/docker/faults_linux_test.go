@@ -236,6 +236,36 @@ func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestAnInputThatCouldNotBeAttachedTo when the sandbox was opened is attached to by the next write.
+func TestAnInputThatCouldNotBeAttachedTo(t *testing.T) {
+	f, between := newFlakyField(t)
+	spec := f.spec("/bin/cat")
+	spec.Process.Stdin, spec.Process.Lasting = true, true
+	h := f.create(spec)
+	defer f.remove(h)
+	seen := <-f.start(h).Output()
+	f.house.crash(f.Launcher)
+	f.Launcher = f.house.launch(f.base, "ours")
+	between.spoil("attach", false)
+	a, err := f.Open(f.ctx, h, seen.Cursor)
+	f.must(err)
+	defer a.Close()
+	if between.met() != 1 {
+		t.Fatal("the oracle is dead: the input was attached to")
+	}
+	_, err = a.Input().Write([]byte("hello\n"))
+	f.must(err)
+	said := ""
+	for !strings.Contains(said, "hello\n") {
+		select {
+		case chunk := <-a.Output():
+			said += string(chunk.Bytes)
+		case <-time.After(wait.Patience):
+			t.Fatalf("it says %q", said)
+		}
+	}
+}
+
 // TestCloseCutsAStartOff that the engine never answers, whichever of its calls it is.
 func TestCloseCutsAStartOff(t *testing.T) {
 	for _, op := range []string{"attach", "start"} {

@@ -160,7 +160,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
 }
 
-// answerTime is how long an engine may take for the last signal of all.
+// answerTime is how long an engine may take for the last signal of all, and for an attachment to an input in the middle of a write.
 const answerTime = 5 * time.Second
 
 // signal has the engine send a signal. Where it does not answer the last one, the kernel sends it: to all processes of the container's

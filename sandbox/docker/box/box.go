@@ -37,6 +37,7 @@ type Box struct {
 	spoiled bool                    // init's input was attached to, and let go of, before it began
 	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
 	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
+	lasting bool                    // input can be attached to anew, which is known from the second attachment on
 	held    bool                    // init was started and not released
 	started time.Time               // when the engine said that it was
 	death   *attest.Death           // init's, once it was attested

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -46,7 +47,7 @@ func (a *attachment) Release(ctx context.Context) error {
 type agentInput struct{ a *attachment }
 
 func (i agentInput) Write(p []byte) (int, error) {
-	conn := i.a.box.agentInput()
+	conn := i.a.agentInput()
 	if conn == nil || i.a.isClosed() {
 		return 0, io.ErrClosedPipe
 	}
@@ -54,7 +55,11 @@ func (i agentInput) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	defer context.AfterFunc(i.a.open, func() { _ = conn.Conn.SetWriteDeadline(time.Now()) })() // an agent that does not read holds up nothing
-	return conn.Conn.Write(p)
+	n, err := conn.Conn.Write(p)
+	if err != nil {
+		i.a.box.dropInput(conn)
+	}
+	return n, err
 }
 
 // Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
@@ -65,14 +70,30 @@ func (i agentInput) Close() error {
 	return i.a.box.closeInput()
 }
 
-// agentInput is the agent's standard input, nil before the release.
-func (b *Box) agentInput() *types.HijackedResponse {
+// agentInput is the agent's standard input, nil before the release. One that lasts is attached to anew where there is none.
+func (a *attachment) agentInput() *types.HijackedResponse {
+	b := a.box
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.held {
 		return nil
 	}
+	if b.input == nil && b.lasting {
+		ctx, cancel := context.WithTimeout(a.open, answerTime)
+		defer cancel()
+		b.input, _ = a.reach.attach(ctx, a.handle, container.AttachOptions{Stream: true, Stdin: true}) // the caller's next write tries again
+	}
 	return b.input
+}
+
+// dropInput forgets a broken connection to an input that lasts.
+func (b *Box) dropInput(broken *types.HijackedResponse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lasting && b.input == broken {
+		broken.Close()
+		b.input = nil
+	}
 }
 
 // abandon ends the input of an init that holds. The end of an input that lasts would not come to init, so it gets a word that is none.

@@ -57,9 +57,7 @@ func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from outp
 	if found.State.Status == container.StateCreated {
 		return nil, fmt.Errorf("container %s was never started", h.ID)
 	}
-	if err := r.takeInput(ctx, h, b, found.Config); err != nil {
-		return nil, err
-	}
+	r.takeInput(ctx, h, b, found.Config)
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	log, err := r.askLog(ctx, following, cancel, h)
 	if err != nil {

@@ -103,22 +103,18 @@ func (r *Reach) attach(ctx context.Context, h sandbox.Handle, o container.Attach
 }
 
 // takeInput attaches to an agent's standard input that lasts, once more: the connection of an earlier attachment may be broken, or was
-// another process's.
-func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *container.Config) error {
+// another process's. Where that fails the sandbox may have ended, which the next call says. Otherwise the next write tries again.
+func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *container.Config) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if made.StdinOnce || b.held {
-		return nil
+		return
 	}
-	input, err := r.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
-	if err != nil {
-		return nil // it has ended: the next call says so
-	}
+	b.lasting = true
 	if b.input != nil {
 		b.input.Close()
 	}
-	b.input = input
-	return nil
+	b.input, _ = r.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
 }
 
 // proveUnstarted makes sure that a container of which the engine says so was indeed never started: the engine that made it
