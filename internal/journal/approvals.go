@@ -30,12 +30,23 @@ func (j *Journal) Ask(ctx context.Context, a approval.Approval) error {
 const noteQuestion = `INSERT INTO approvals (run, number, ask, tool, preview, cut, digest, policy, asked, expires, outcome, by, why, decided, taken)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`
 
-// Decide notes how a question was decided, before anything is done about it. A question is decided once: after that it is ErrDecided,
-// also for the same decision.
-func (j *Journal) Decide(ctx context.Context, a approval.Approval) error {
+// Decide notes how a question was decided, and with it the rule for calls like it, if there is one: both or neither, before anything is done
+// about it. A question is decided once: after that it is ErrDecided, also for the same decision.
+func (j *Journal) Decide(ctx context.Context, a approval.Approval, always *NumberedChange) error {
+	rule := ""
+	if always != nil {
+		var err error
+		if rule, err = always.ruleText(); err != nil {
+			return err
+		}
+	}
 	var changed int64
 	err := j.order(ctx, "note a decision for run "+a.Binding.Run, onDisk, func(tx *transaction) (err error) {
 		changed, err = tx.exec(noteDecision, a.Outcome, a.By, a.Why, int64(a.Decided), a.Binding.Run, a.Number, a.Digest)
+		if err != nil || changed == 0 || always == nil {
+			return err
+		}
+		_, err = tx.exec(noteChange, a.Binding.Run, always.Number, rule, always.Why)
 		return err
 	})
 	if err == nil && changed == 0 {
@@ -74,15 +85,26 @@ type ApprovalChange struct {
 	Why  string
 }
 
+// ruleText is the rule as the journal has it, "" for none.
+func (c ApprovalChange) ruleText() (string, error) {
+	if c.Rule == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(c.Rule)
+	return string(text), err
+}
+
+// NumberedChange is a change and its number among those of the run, from 1, which guards against two at once.
+type NumberedChange struct {
+	Number int
+	ApprovalChange
+}
+
 // ChangeApprovals notes a change for a run. number counts the run's changes from 1, and guards against two at once.
 func (j *Journal) ChangeApprovals(ctx context.Context, run string, number int, c ApprovalChange) error {
-	rule := ""
-	if c.Rule != nil {
-		text, err := json.Marshal(c.Rule)
-		if err != nil {
-			return err
-		}
-		rule = string(text)
+	rule, err := c.ruleText()
+	if err != nil {
+		return err
 	}
 	return j.order(ctx, "change the approvals of run "+run, onDisk, func(tx *transaction) error {
 		_, err := tx.exec(noteChange, run, number, rule, c.Why)

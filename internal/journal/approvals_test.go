@@ -29,17 +29,20 @@ func TestQuestions(t *testing.T) {
 	a.End(approval.Granted, approval.ByParent, "", 5*time.Second)
 	forged := a
 	forged.Digest = "e"
-	if err := j.Decide(ctx, forged); !errors.Is(err, ErrDecided) {
+	if err := j.Decide(ctx, forged, nil); !errors.Is(err, ErrDecided) {
 		t.Errorf("a decision about another call: %v", err)
 	}
-	must(t, j.Decide(ctx, a))
-	if err := j.Decide(ctx, a); !errors.Is(err, ErrDecided) {
+	taken := &NumberedChange{1, ApprovalChange{Rule: &approval.Rule{Tool: "Bash", Exact: "rm"}, Why: "always"}}
+	must(t, j.ChangeApprovals(ctx, run.Key, 1, ApprovalChange{Rule: &approval.Rule{Tool: "Bash", Exact: "ls"}, Why: "always"}))
+	if err := j.Decide(ctx, a, taken); err == nil || errors.Is(err, ErrDecided) {
+		t.Errorf("a rule in the place of another one: %v", err)
+	}
+	must(t, j.Decide(ctx, a, &NumberedChange{2, ApprovalChange{Rule: &approval.Rule{Tool: "Bash", Exact: "id"}, Why: "always"}})) // nothing of the other one counts
+	if err := j.Decide(ctx, a, nil); !errors.Is(err, ErrDecided) {
 		t.Errorf("decided twice: %v", err)
 	}
 	must(t, j.NoteTaken(ctx, run.Key, 1))
-	rule := &approval.Rule{Tool: "Bash", Exact: "ls"}
-	must(t, j.ChangeApprovals(ctx, run.Key, 1, ApprovalChange{Rule: rule, Why: "always"}))
-	must(t, j.ChangeApprovals(ctx, run.Key, 2, ApprovalChange{Why: "no more"}))
+	must(t, j.ChangeApprovals(ctx, run.Key, 3, ApprovalChange{Why: "no more"}))
 	must(t, j.Close())
 
 	j = open4test(t, path)
@@ -50,7 +53,7 @@ func TestQuestions(t *testing.T) {
 	}
 	changes, err := j.ApprovalChanges(ctx, run.Key)
 	must(t, err)
-	if len(changes) != 2 || changes[0].Rule.Exact != "ls" || changes[1].Rule != nil || changes[1].Why != "no more" {
+	if len(changes) != 3 || changes[0].Rule.Exact != "ls" || changes[1].Rule.Exact != "id" || changes[2].Rule != nil || changes[2].Why != "no more" {
 		t.Errorf("%+v", changes)
 	}
 	if n := prune(t, j, "main", Retention{Age: time.Minute}, noon.Add(time.Hour)); n != 1 {

@@ -11,6 +11,7 @@ import (
 	"torno/delegation"
 	"torno/internal/agent"
 	"torno/internal/approval"
+	"torno/internal/journal"
 )
 
 // TestAFloodOfQuestions: few wait, few are noted, the rest is denied.
@@ -143,4 +144,65 @@ func TestAStatusWithAllQuestions(t *testing.T) {
 	if err != nil || len(status.Approvals) != maxPending || len(data) > 32<<10 {
 		t.Errorf("%d questions have %d bytes, %v", len(status.Approvals), len(data), err)
 	}
+}
+
+// TestAnAlwaysThatIsNotWritten: neither the call nor those like it are approved, as somebody is told who is told that it failed.
+func TestAnAlwaysThatIsNotWritten(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	// Another change has the number that the rule would get.
+	if err := r.journal.ChangeApprovals(t.Context(), "run", 1, journal.ApprovalChange{Rule: &approval.Rule{Tool: "Bash", Exact: "ls"}, Why: "always"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.DecideAlways(r.decision(approval.ByOperator, true)); err == nil {
+		t.Fatal("it is said to be decided")
+	}
+	r.wantDue()
+	r.ask("b", "rm a")
+	if waiting := r.Pending(); len(waiting) != 2 {
+		t.Errorf("%+v wait", waiting)
+	}
+	r.restart(policy())
+	r.wantDue()
+}
+
+// TestTheJournalHasABoundForQuestions: an agent writes no more into it than a bound, and of what the policy decides by itself only the name.
+func TestTheJournalHasABoundForQuestions(t *testing.T) {
+	r := newRig(t)
+	r.Policy.Rates = approval.Rates{CallsPerMinute: 1 << 20, Calls: 1 << 20, ShellPerMinute: 1 << 20, WritesPerMinute: 1 << 20}
+	long, denied := strings.Repeat("x", 900), 0
+	name := func(i int) string { return fmt.Sprintf("%0250d", i) }
+	for i := range 5000 {
+		r.begin = r.begin.Add(-time.Second) // so few in a minute
+		command := "git push " + long
+		if i%2 == 0 {
+			command = "rm " + long
+		}
+		r.ask(name(i), command)
+		r.Take(agent.Line{Kind: agent.AskGone, Ask: name(i)})
+	}
+	noted, err := r.journal.Approvals(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, a := range noted {
+		words += len(a.Ask) + len(a.Tool) + len(a.Preview)
+		if a.By == approval.ByPolicy {
+			denied++
+			if a.Preview != "" {
+				t.Fatalf("the journal has what the policy decided: %q", a.Preview)
+			}
+		}
+	}
+	if words > maxBytes+2048 || denied == 0 || denied == len(noted) {
+		t.Errorf("%d bytes of %d questions are noted, %d of them decided by the policy", words, len(noted), denied)
+	}
+	r.restart(r.Policy)
+	r.Due() // what nobody took
+	r.ask("later", "rm a")
+	if again, err := r.journal.Approvals(t.Context(), "run"); err != nil || len(again) != len(noted) || len(r.Pending()) != 0 {
+		t.Errorf("the next watcher notes more: %d questions, %v", len(again), err)
+	}
+	r.wantDue("-later")
 }

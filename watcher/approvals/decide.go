@@ -26,7 +26,7 @@ func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decid
 	if !ended.End(outcome, by, why, now) {
 		return
 	}
-	if err := d.note(ended); err != nil {
+	if err := d.note(ended, nil); err != nil {
 		d.Log.Error("the journal does not take the end of a question", "run", d.Run, "error", err)
 		return
 	}
@@ -34,9 +34,9 @@ func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decid
 	d.decided(ended)
 }
 
-func (d *Desk) note(a approval.Approval) error {
+func (d *Desk) note(a approval.Approval, always *journal.NumberedChange) error {
 	crash.At("approval.decided")
-	return d.Journal.Decide(d.Life, a)
+	return d.Journal.Decide(d.Life, a, always)
 }
 
 // Decide applies somebody's decision. It is in the journal when this returns.
@@ -72,15 +72,20 @@ func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
 	if err := decided.Decide(by, d.Policy, d.binding(), now); err != nil {
 		return err
 	}
-	if err := d.note(decided); err != nil {
+	var change *journal.NumberedChange
+	if always != nil {
+		change = &journal.NumberedChange{Number: d.changes + 1, ApprovalChange: journal.ApprovalChange{Rule: always, Why: "always, by the " + string(by.By)}}
+	}
+	if err := d.note(decided, change); err != nil {
 		return err
 	}
 	a.Approval = decided
-	d.decided(decided)
-	if always == nil {
-		return nil
+	if change != nil {
+		d.changes++
+		d.apply(change.ApprovalChange)
 	}
-	return d.change(journal.ApprovalChange{Rule: always, Why: "always, by the " + string(by.By)})
+	d.decided(decided)
+	return nil
 }
 
 // Was says whether a decision is in the journal already.

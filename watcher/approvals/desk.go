@@ -14,15 +14,16 @@ import (
 
 // The bounds of one run's questions.
 const (
-	maxPending = 8    // that wait at once
-	maxAsked   = 1000 // that the policy does not approve itself; those have a bound of their own
-	maxDenied  = 16   // without a record, and not taken: as many as an adapter of ours holds
+	maxPending = 8       // that wait at once
+	maxAsked   = 1000    // that the policy does not approve itself; those have a bound of their own
+	maxBytes   = 1 << 20 // of the agent's words, of all questions together, in the journal
+	maxDenied  = 16      // without a record, and not taken: as many as an adapter of ours holds
 )
 
 // Journal is what a desk needs of the journal.
 type Journal interface {
 	Ask(context.Context, approval.Approval) error
-	Decide(context.Context, approval.Approval) error
+	Decide(ctx context.Context, a approval.Approval, always *journal.NumberedChange) error
 	NoteTaken(ctx context.Context, run string, number int) error
 	Approvals(ctx context.Context, run string) ([]journal.Asked, error)
 	ApprovalChanges(ctx context.Context, run string) ([]journal.ApprovalChange, error)
@@ -50,6 +51,7 @@ type Desk struct {
 	since   func() (time.Duration, bool)  // since the run's release; false where that cannot be known; nil before it
 	clock   func(time.Duration) time.Time // what a clock on the wall showed then
 	all     []journal.Asked
+	bytes   int                   // of the agent's words that the journal has of them
 	calls   map[int]approval.Call // of what waits, as far as this watcher has seen it
 	meter   approval.Meter
 	rules   []approval.Rule // that the operator has added
@@ -106,6 +108,7 @@ func (d *Desk) Load(ctx context.Context) error {
 	for i := range d.all {
 		a := &d.all[i]
 		d.noted[a.Number] = a.Taken
+		d.bytes += wordsOf(a.Approval)
 		if a.Outcome == "" && !a.Cut { // its arguments are all there
 			d.calls[a.Number] = approval.Call{Tool: a.Tool, Arguments: []byte(a.Preview)}
 		}
@@ -119,6 +122,9 @@ func (d *Desk) Load(ctx context.Context) error {
 	notify(d.ready)
 	return nil
 }
+
+// wordsOf counts the agent's words in a record.
+func wordsOf(a approval.Approval) int { return len(a.Ask) + len(a.Tool) + len(a.Preview) }
 
 // endOthers denies what was asked when the run was allowed something else: what is granted now is another thing. The agent may ask again.
 func (d *Desk) endOthers() {

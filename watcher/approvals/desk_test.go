@@ -183,7 +183,7 @@ func TestANameWithAnotherCall(t *testing.T) {
 // fullJournal takes no end of a question.
 type fullJournal struct{ Journal }
 
-func (fullJournal) Decide(context.Context, approval.Approval) error {
+func (fullJournal) Decide(context.Context, approval.Approval, *journal.NumberedChange) error {
 	return errors.New("no space is left on the device")
 }
 
@@ -366,8 +366,10 @@ func TestExpiry(t *testing.T) {
 // forgetful is a journal that takes all: a real one's goroutines are no part of a bubble.
 type forgetful struct{ Journal }
 
-func (forgetful) Ask(context.Context, approval.Approval) error    { return nil }
-func (forgetful) Decide(context.Context, approval.Approval) error { return nil }
+func (forgetful) Ask(context.Context, approval.Approval) error { return nil }
+func (forgetful) Decide(context.Context, approval.Approval, *journal.NumberedChange) error {
+	return nil
+}
 
 // TestAJournalThatDoesNotTakeIt: what is not written down is not granted.
 func TestAJournalThatDoesNotTakeIt(t *testing.T) {

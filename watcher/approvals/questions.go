@@ -84,7 +84,7 @@ func (d *Desk) tooMany(now time.Duration) string {
 		return "there were too many questions in a minute"
 	case pending >= maxPending:
 		return fmt.Sprintf("%d questions wait already", pending)
-	case len(d.all) >= maxAsked+d.Policy.Rates.Calls:
+	case len(d.all) >= maxAsked+d.Policy.Rates.Calls, d.bytes >= maxBytes:
 		return "the run has asked too often"
 	}
 	return ""
@@ -103,6 +103,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	a.Preview, a.Cut = call.Preview()
 	if outcome, why := d.judge(call, now); outcome != "" {
 		a.End(outcome, approval.ByPolicy, why, now)
+		a.Preview, a.Cut = "", false // nobody decides by it; the events have the call
 	}
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
@@ -111,6 +112,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 		return
 	}
 	d.all = append(d.all, journal.Asked{Approval: a})
+	d.bytes += wordsOf(a)
 	d.Tell(d.askedEvent(a, call))
 	if a.Outcome != "" {
 		d.decided(a)
