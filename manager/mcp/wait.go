@@ -48,7 +48,7 @@ type waitInput struct {
 type waited struct {
 	Ended   []outcome  `json:"ended"`
 	Waiting []standing `json:"waiting"`
-	Gone    []standing `json:"gone,omitempty"` // no answer of theirs comes any more; each is told once
+	Gone    []standing `json:"gone,omitempty"`    // no answer of theirs comes any more; each is told once
 	NoHost  string     `json:"no_host,omitempty"` // why nothing goes on
 	Note    string     `json:"note,omitempty"`
 	Next    string     `json:"next"`
@@ -140,7 +140,7 @@ type awaited struct {
 	brief       bool            // its answer went out before, and does not again
 	skip        bool            // it is not waited for, as it was told before
 	outcome     *outcome
-	err         error // why it could not be found, or not be waited for
+	err         error         // why it could not be found, or not be waited for
 	news        []questionKey // that ended the wait
 }
 
