@@ -160,8 +160,12 @@ func notTaken() *delegation.Refusal {
 // maxWhy bounds why an input was refused, in bytes: an adapter's word for it is the child's.
 const maxWhy = 300
 
-// refuse notes an input that the agent does not get. The lock is held.
+// refuse notes an input that the agent does not get, once: behind one that was held an earlier watcher may have refused it already. The lock is
+// held.
 func (in *inputs) refuse(n int, why *delegation.Refusal) {
+	if slices.ContainsFunc(in.refused, func(r delegation.RefusedInput) bool { return r.N == n && r.Code == why.Code }) {
+		return
+	}
 	text := why.Text
 	if len(text) > maxWhy {
 		text = strings.ToValidUTF8(text[:maxWhy], "") + "…"
