@@ -125,6 +125,7 @@ var rooms = map[string]room{
 	"internal/evict":              {},
 	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
 	"internal/socket":             {theirs: []string{unix}},
+	"internal/socket/connect":     {theirs: []string{unix}},
 	"configs": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/gateway/budget", "internal/gateway/prices", "internal/gateway/route",
@@ -195,7 +196,7 @@ var rooms = map[string]room{
 	"sandbox/gvisor/command":       {ours: []string{"sandbox", "sandbox/gvisor/keeper", "internal/runfile"}, theirs: []string{unix}},
 	"sandbox/gvisor/follow":        {ours: []string{"sandbox", "sandbox/local", "sandbox/gvisor/keeper", "sandbox/gvisor/keeper/output", "internal/runfile"}},
 	"sandbox/gvisor/groups":        {ours: []string{"sandbox", "sandbox/local", "internal/cgroups", "internal/runfile"}},
-	"sandbox/gvisor/keeper":        {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/gvisor/keeper/output", "sandbox/local/lay"}, theirs: []string{unix}},
+	"sandbox/gvisor/keeper":        {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "internal/socket/connect", "sandbox/gvisor/keeper/output", "sandbox/local/lay"}, theirs: []string{unix}},
 	"sandbox/gvisor/keeper/output": {},
 	"sandbox/gvisor/outside": {ours: []string{
 		"sandbox", "sandbox/local/attest", "sandbox/gvisor/boxes", "sandbox/gvisor/command", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/runfile"
+	"torno/internal/socket/connect"
 )
 
 // door is an open one. The sandbox's end of the channel is the runtime's to hand over.
@@ -121,23 +121,21 @@ func (d *door) serve() {
 	}
 }
 
-// connect goes through the handle, so that at most a name in one directory is looked up again. A socket whose queue is full does not keep it waiting.
-func (d *passage) connect() (int, error) {
+// connect goes through the handle. Where that is a directory's, its owner may be a gateway that was taken over, which puts what it likes under
+// the name: the sandbox gets a connection to that owner's own socket, or none. A socket whose queue is full does not keep it waiting.
+func (d *passage) connect() (fd int, err error) {
 	if d == nil {
 		return -1, errors.New("its socket is not known yet")
 	}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return -1, err
-	}
-	err = d.as(func() error {
-		return unix.Connect(fd, &unix.SockaddrUnix{Name: path.Join(fmt.Sprintf("/proc/self/fd/%d", d.held.Fd()), d.Name)})
+	err = d.as(func() (err error) {
+		if d.Name == "" {
+			fd, err = connect.Held(d.held)
+		} else {
+			fd, err = connect.To(d.held, d.Name)
+		}
+		return err
 	})
-	if err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
+	return fd, err
 }
 
 // as does something as the sandbox's user and in no other group, in a thread that ends with it. Root's keeper only: an ordinary
