@@ -41,16 +41,6 @@ func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	return ours, nil
 }
 
-// Dial connects to a socket in a directory.
-func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
-	path, done, err := reachable(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return new(net.Dialer).DialContext(ctx, "unix", path)
-}
-
 // OperatorsOnly drops connections of other users than root and our own. The file's mode keeps them out already; a second
 // lock costs nothing.
 func OperatorsOnly(listener net.Listener) net.Listener { return operatorsOnly{listener} }

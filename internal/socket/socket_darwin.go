@@ -1,10 +1,14 @@
 package socket
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,6 +16,36 @@ import (
 // reachable is the socket's path.
 func reachable(dir, name string) (path string, done func(), err error) {
 	return filepath.Join(dir, name), func() {}, nil
+}
+
+// Dial connects to a socket in a directory: what the directory's owner has made there, and listens at. It looks at the name before it
+// connects; what is exchanged in between has to be a socket at which the same user listens.
+func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
+	path := filepath.Join(dir, name)
+	above, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	is, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	owner := above.Sys().(*syscall.Stat_t).Uid
+	if is.Mode().Type() != fs.ModeSocket || is.Sys().(*syscall.Stat_t).Uid != owner {
+		return nil, fmt.Errorf("connect to the socket %s: there is no socket of the directory's owner, user %d", name, owner)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	peer, err := peerUID(conn)
+	if err == nil && peer != int(owner) {
+		err = fmt.Errorf("connect to the socket %s: a process of user %d listens there, and the directory is user %d's", name, peer, owner)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // peerUID is the user at the other end of a connection.

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/socket/connect"
 )
 
 // reachable is a path of the socket that is short enough for the kernel, whatever the directory's length. done
@@ -19,6 +22,23 @@ func reachable(dir, name string) (path string, done func(), err error) {
 		return "", nil, fmt.Errorf("open the directory of a socket: %w", err)
 	}
 	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", held.Fd()), name), func() { held.Close() }, nil
+}
+
+// Dial connects to a socket in a directory: what the directory's owner has made there, and listens at. That user may be one whom we trust
+// less than ourselves, as root the model gateway.
+func Dial(_ context.Context, dir, name string) (net.Conn, error) {
+	held, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of a socket: %w", err)
+	}
+	defer held.Close()
+	fd, err := connect.To(held, name)
+	if err != nil {
+		return nil, err
+	}
+	connected := os.NewFile(uintptr(fd), name)
+	defer connected.Close()
+	return net.FileConn(connected)
 }
 
 // peerUID is the user at the other end of a connection.

@@ -124,7 +124,7 @@ var rooms = map[string]room{
 	"internal/events":             {ours: []string{"delegation", "internal/evict", "sandbox"}},
 	"internal/evict":              {},
 	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
-	"internal/socket":             {theirs: []string{unix}},
+	"internal/socket":             {ours: []string{"internal/socket/connect"}, theirs: []string{unix}},
 	"internal/socket/connect":     {theirs: []string{unix}},
 	"configs": {
 		ours: []string{
