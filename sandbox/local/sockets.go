@@ -25,7 +25,7 @@ type SharedSocket struct {
 // CheckSocket refuses a path that is not a socket, and an engine's socket: with it a child would be root on the host. The
 // engine or runtime looks the path up again when it makes the sandbox, so CheckSocket returns what init must find there.
 func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
-	found, err := checkSocket(s, engines)
+	found, owner, err := checkSocket(s, engines)
 	if err != nil || !s.Lasting {
 		return SharedSocket{Source: s.Host, Mount: found}, err
 	}
@@ -37,26 +37,29 @@ func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 {
 		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is no directory that its owner alone may write", dir)
 	}
+	if owner != st.Uid { // it may be a second name of another service's
+		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is user %d's, and %s user %d's", dir, st.Uid, s.Host, owner)
+	}
 	return SharedSocket{
 		Source: dir, Mount: runfile.Mount{Path: SocketPlace(s), Device: uint64(st.Dev), Inode: st.Ino},
 	}, nil
 }
 
-func checkSocket(s sandbox.Socket, sockets []string) (runfile.Mount, error) {
+func checkSocket(s sandbox.Socket, sockets []string) (found runfile.Mount, owner uint32, err error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.Host, &st); err != nil {
-		return runfile.Mount{}, fmt.Errorf("socket of the profile: %w", &fs.PathError{Op: "look at", Path: s.Host, Err: err})
+		return found, 0, fmt.Errorf("socket of the profile: %w", &fs.PathError{Op: "look at", Path: s.Host, Err: err})
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
+		return found, 0, fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
 	}
-	found := runfile.Mount{Path: s.Target, Device: uint64(st.Dev), Inode: st.Ino, Sockets: true}
+	found, owner = runfile.Mount{Path: s.Target, Device: uint64(st.Dev), Inode: st.Ino, Sockets: true}, st.Uid
 	for _, engine := range sockets {
 		if unix.Stat(engine, &st) == nil && found.Device == uint64(st.Dev) && found.Inode == st.Ino {
-			return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
+			return runfile.Mount{}, 0, fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
 		}
 	}
-	return found, nil
+	return found, owner, nil
 }
 
 // Lay moves a clone of what was found into a view of a slot, read-only, and returns what init must find there.

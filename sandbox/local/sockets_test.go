@@ -62,3 +62,34 @@ func TestALastingSocket(t *testing.T) {
 		}
 	}
 }
+
+// TestASecondNameOfAnothersSocket (G45): a gateway of another user's, which was taken over, has in the directory of its door a second name of
+// a socket that is a service's.
+func TestASecondNameOfAnothersSocket(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT SHOWN HERE: it takes root to have files of two users")
+	}
+	const gateway = 2_000_065_537
+	host, dir := t.TempDir(), t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(host, "service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	socket := filepath.Join(dir, "sock")
+	for _, err := range []error{os.Link(filepath.Join(host, "service"), socket), os.Chown(dir, gateway, gateway), os.Chmod(dir, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := sandbox.Socket{Host: socket, Target: sandbox.DoorSocket, Lasting: true}
+	if found, err := CheckSocket(asked, nil); err == nil {
+		t.Errorf("a sandbox gets %+v", found)
+	}
+	if err := os.Chown(socket, gateway, gateway); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CheckSocket(asked, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -94,12 +94,41 @@ func lastingSocket(b *bench) {
 		conn.Close()
 		greet(second)
 	}()
-	spec := b.probe("talk", "/run/torno/door/sock", "/run/torno/door/sock")
-	spec.Sockets = []sandbox.Socket{{Host: socket, Target: "/run/torno/door/sock", Lasting: true}}
+	spec := b.probe("talk", sandbox.DoorSocket, sandbox.DoorSocket)
+	spec.Sockets = []sandbox.Socket{{Host: socket, Target: sandbox.DoorSocket, Lasting: true}}
 	r := b.runs(spec)
 	b.same("stdout", r.stdout, "hello, agent\nhello, agent\n")
 	b.succeeds(r)
 	<-ended
+}
+
+// exchangedSocket: the directory of a lasting socket is its owner's, such as a gateway's that was taken over, which puts a link to a service
+// of the host's into the socket's place. The child does not speak to that service.
+func exchangedSocket(b *bench) {
+	b.must(os.Mkdir(filepath.Join(b.dir, "door"), 0o755))
+	socket, service := b.listen("door/sock"), filepath.Join(b.dir, "service")
+	listener, err := net.Listen("unix", service)
+	b.must(err)
+	defer listener.Close()
+	b.must(os.Chmod(service, 0o666))
+	go greet(listener)
+	spec := b.probe("talk", sandbox.DoorSocket)
+	spec.Sockets = []sandbox.Socket{{Host: socket, Target: sandbox.DoorSocket, Lasting: true}}
+	h := b.create(spec)
+	b.must(os.Remove(socket))
+	b.must(os.Symlink("../service", socket)) // which leads past directories that are closed to the sandbox's user
+	b.must(b.launcher.Start(b.ctx, h))
+	a, seen := b.held(h)
+	_, err = b.launcher.Attest(b.ctx, h)
+	b.must(err)
+	b.must(a.Release(b.ctx))
+	b.must(a.Input().Close())
+	r := b.rest(a, seen)
+	trial := attack.Trial{Where: b.suite.Name, Tried: 1, Note: "the host reaches the service by that name"}
+	if trial.Row, trial.Oracle = "G45", b.answers([]string{socket}); len(r.stdout) == 0 {
+		trial.Held = 1
+	}
+	attack.Record(b.T, trial)
 }
 
 // foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where that is not promised, one in a

@@ -30,6 +30,7 @@ var wallCases = []testCase{
 	{"a socket carries much", socketCarries},
 	{"a port leads to a socket", portsLead},
 	{"a socket is made anew", lastingSocket},
+	{"a socket is exchanged for a link", exchangedSocket},
 	{"sockets of others", foreignSockets},
 }
 

@@ -99,10 +99,11 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 // errStranger says that what answers is no gateway: it speaks of another door than it was asked for.
 var errStranger = errors.New("what answers in its place is another program")
 
-// isOf says whether a socket lies in a directory that has the name of its door. The sandbox gets that directory: a gateway that a child has
-// taken over could name one of the host's, but none of those has such a name.
+// isOf says whether a socket has a door's name and lies in a directory that has the name of its door. The sandbox gets that directory: a
+// gateway that a child has taken over could name one of the host's, but none of those has such a name with such a socket in it.
 func isOf(socket, id string) bool {
-	return filepath.IsAbs(socket) && filepath.Clean(socket) == socket && filepath.Base(filepath.Dir(socket)) == id
+	dir, name := filepath.Split(socket)
+	return filepath.IsAbs(socket) && filepath.Clean(socket) == socket && filepath.Base(dir) == id && name == path.Base(sandbox.DoorSocket)
 }
 
 func refusal(does string, err error) *delegation.Refusal {

@@ -266,7 +266,7 @@ func TestAnotherProgramInItsPlace(t *testing.T) {
 func TestADirectoryOfTheHosts(t *testing.T) {
 	n := newNear(t)
 	d := New(n, n.tell)
-	for _, path := range []string{"/run/dbus/system_bus_socket", "sock", "/run/ID", "/run/ID/../dbus/sock", "/x/ID/../ID/sock"} {
+	for _, path := range []string{"/run/dbus/system_bus_socket", "sock", "/run/ID", "/run/ID/../dbus/sock", "/x/ID/../ID/sock", "/var/lib/torno/gvisor/boxes/ID/socket"} {
 		h := holder(t, claude)
 		n.tells = func(d *gateway.Door) { d.Socket = strings.ReplaceAll(path, "ID", d.ID) }
 		if err := d.Acquire(t.Context(), h); !errors.Is(err, errStranger) || len(h.Spec.Sockets) != 0 {
