@@ -16,7 +16,7 @@ import (
 const deepest = 1
 
 // handOver gives a directory of the state to the gateway's user, with what is in it that was root's: a gateway of before may have been
-// root. The directory itself comes last, so that what was interrupted is done again. It returns a handle of it.
+// root. The directory itself comes last, so that what was interrupted is done again. It returns a handle of it, as a mount of its own.
 func handOver(path string, user uint32) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -39,7 +39,19 @@ func handOver(path string, user uint32) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	return dir, nil
+	return mountOf(dir), nil
+}
+
+// mountOf clones the mount of a directory, and closes the handle that it had. No way leads out of the clone, and none into it: the kernel
+// gives no file a second name in another mount, so a gateway that was taken over puts no service's socket among its doors, which children
+// see. Where we may clone no mount, it returns the handle.
+func mountOf(dir *os.File) *os.File {
+	fd, err := unix.OpenTree(int(dir.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return dir
+	}
+	dir.Close()
+	return os.NewFile(uintptr(fd), dir.Name())
 }
 
 // handOverBelow gives what root, or the gateway's user of before, has in a directory to the user of now. Each thing is held while it is

@@ -234,6 +234,7 @@ type attack struct {
 	Setup, Key   string
 	OthersFile   string
 	EngineSocket string
+	Lent         string // a socket of the gateway's user's, elsewhere on the same file system: no sysctl keeps it from a second name
 }
 
 // TestTakenOverProcess is the attacker.
@@ -250,6 +251,9 @@ func TestTakenOverProcess(t *testing.T) {
 		fmt.Println("could: " + could)
 	}
 }
+
+// lending is what the kernel refuses from one mount to another.
+const lending = "give a socket from elsewhere a name among its own"
 
 // tries are the names of what succeeded.
 func (a attack) tries() (could []string) {
@@ -284,6 +288,9 @@ func (a attack) tries() (could []string) {
 	try("read a file of another user", open(a.OthersFile, os.O_RDONLY))
 	try("write the routes", open(a.Setup, os.O_WRONLY))
 	for _, fd := range a.Descriptors {
+		try(lending, func() error {
+			return unix.Linkat(unix.AT_FDCWD, a.Lent, fd, "lent", 0)
+		})
 		for _, up := range []string{"..", "../..", "../../.."} {
 			for _, name := range []string{"journal.db", "outbox", "setup.yaml", "key", "others"} {
 				try("climb to "+name, func() error {
@@ -341,7 +348,8 @@ func (a attack) tries() (could []string) {
 }
 
 // TestAGatewayThatIsTakenOver: with the gateway's user and its descriptors, nothing of the watcher's can be opened, nor can its processes
-// be touched. The same attacker as root, which a gateway was before, does it all.
+// be touched; nor does anything of elsewhere get among what is its own, as the directories that children see. The same attacker as root, with
+// directories as they are, which is what a gateway was and had before, does it all.
 func TestAGatewayThatIsTakenOver(t *testing.T) {
 	g := newPlace(t).withWarden()
 	above := g.dir // of the state: 0700, as a watcher's state directory is
@@ -359,10 +367,32 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 	if err := os.Chmod(g.path("engine.sock"), 0o666); err != nil { // what keeps it is the directory
 		t.Fatal(err)
 	}
+	elsewhere, err := os.MkdirTemp("", "elsewhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(elsewhere)
+	lent := filepath.Join(elsewhere, "socket")
+	lends, err := net.Listen("unix", lent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lends.Close()
+	if err := errors.Join(os.Chmod(elsewhere, 0o755), os.Chown(lent, gatewayUser, gatewayUser)); err != nil {
+		t.Fatal(err)
+	}
+	doors, err := os.Open(g.path("state/doors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer doors.Close()
+	clone, err := unix.OpenTree(int(doors.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	clones := err == nil
+	unix.Close(clone)
 	pid := g.proper()
 	know := attack{
 		Above: above, Watcher: os.Getpid(), Warden: g.cmd.Process.Pid, Setup: g.path("state/setup.yaml"), Key: g.path("key"),
-		OthersFile: g.path("others"), EngineSocket: g.path("engine.sock"),
+		OthersFile: g.path("others"), EngineSocket: g.path("engine.sock"), Lent: lent,
 	}
 	attacker := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTakenOverProcess$")
 	attacker.Dir = "/"
@@ -375,13 +405,17 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 			know.Asks = at
 		}
 	}
-	run := func(user uint32) string {
+	run := func(user uint32, plain ...*os.File) string {
+		know, files := know, append(slices.Clip(attacker.ExtraFiles), plain...)
+		for i := range plain {
+			know.Descriptors = append(slices.Clip(know.Descriptors), 3+len(attacker.ExtraFiles)+i)
+		}
 		raw, err := json.Marshal(know)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), attacker.Path, attacker.Args[1:]...)
-		cmd.Dir, cmd.ExtraFiles, cmd.Env = "/", attacker.ExtraFiles, []string{asAttacker + "=" + string(raw)}
+		cmd.Dir, cmd.ExtraFiles, cmd.Env = "/", files, []string{asAttacker + "=" + string(raw)}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -389,15 +423,20 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 		}
 		return string(out)
 	}
-	taken, root := run(gatewayUser), run(0)
+	taken, root := run(gatewayUser), run(0, doors)
 	for line := range strings.Lines(taken) {
-		if what, could := strings.CutPrefix(strings.TrimSpace(line), "could: "); could && what != "ask the warden at all" {
+		what, could := strings.CutPrefix(strings.TrimSpace(line), "could: ")
+		switch {
+		case !could || what == "ask the warden at all":
+		case what == lending && !clones:
+			t.Log("NOT SHOWN HERE: root may clone no mount, so the gateway's directories are none of their own")
+		default:
 			t.Errorf("a gateway that is taken over can %s", what)
 		}
 	}
 	for _, what := range []string{
 		"open the journal", "write into an outbox", "reach the engine", "read a credential", "read a file of another user", "write the routes", "climb to journal.db",
-		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", "ask the warden at all",
+		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", "ask the warden at all", lending,
 	} {
 		if !strings.Contains(root, "could: "+what+"\n") {
 			t.Errorf("this attacker shows nothing: as root it cannot %s\n%s", what, root)
