@@ -125,7 +125,8 @@ func exchangedSocket(b *bench) {
 	b.must(a.Input().Close())
 	r := b.rest(a, seen)
 	trial := attack.Trial{Where: b.suite.Name, Tried: 1, Note: "the host reaches the service by that name"}
-	if trial.Row, trial.Oracle = "G45", b.answers([]string{socket}); len(r.stdout) == 0 {
+	trial.Row, trial.Oracle = "G45", b.answers([]string{socket})
+	if len(r.stdout) == 0 {
 		trial.Held = 1
 	}
 	attack.Record(b.T, trial)

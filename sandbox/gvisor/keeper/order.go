@@ -50,7 +50,7 @@ type Arrival struct {
 type Door struct {
 	Path string `json:"path"`
 	// Name is set where Path is the directory in which the socket lies under that name. Its owner may make the socket anew: it is
-	// looked up there at each connection.
+	// looked up there at each connection, and has to be that owner's.
 	Name   string `json:"name,omitempty"`
 	Device uint64 `json:"device"` // as the launcher has found it
 	Inode  uint64 `json:"inode"`
