@@ -131,6 +131,7 @@ var troubles = []struct {
 	next string
 }{
 	{control.ErrNoWatcher, "no_watcher", "start it with watcher run"},
+	{errNoState, "no_state", "name another place with --state, --dir or --config"},
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
 	{control.ErrNoQuestion, "no_approval", "watcher approvals shows the questions that wait; what waited may have expired, or been decided by others"},

@@ -67,7 +67,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows what is left", installation.ID))
 	}
 	if a.JSON {
-		return a.Out.Object(map[string]any{"purged": installation.ID, "state": state})
+		return a.Out.Object(map[string]any{"purged": installation.ID, "state": state, "gateway": config.Gateway.State})
 	}
 	a.Say("nothing of installation %s is left but its journal in %s", installation.ID, state)
 	return nil

@@ -116,9 +116,12 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	return do(operator)
 }
 
+// errNoState is the error for a state directory without a journal.
+var errNoState = errors.New("no watcher has run with the state directory")
+
 // noState says that a state directory is of no watcher. Where a watcher serves the outbox that was named, it says whose it is.
 func (a *app) noState(state string) error {
-	err := fmt.Errorf("no watcher has run with the state directory %s", state)
+	err := fmt.Errorf("%w %s", errNoState, state)
 	for _, pid := range lock.Holders(a.source.local.Dir) {
 		owner := ownerOf(pid)
 		if owner == "" {
@@ -127,7 +130,7 @@ func (a *app) noState(state string) error {
 		return cli.Hint(fmt.Errorf("%w; %s is served by process %d, of user %s", err, a.source.local.Dir, pid, owner),
 			"run the same command as "+owner+", or name that watcher's state directory with --state")
 	}
-	return cli.Hint(err, "name another place with --state, --dir or --config")
+	return err
 }
 
 // ownerOf is the user of a process, "" where that cannot be seen.

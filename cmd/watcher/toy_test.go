@@ -209,4 +209,23 @@ func TestAToyRunsARequest(t *testing.T) {
 	if code := s.watcher(t.Context(), "purge", "--yes", "--state", filepath.Join(s.dir, "state")); code != exitOK || len(s.toy.purged) != 1 {
 		t.Errorf("purge: exit %d, %v, %s", code, s.toy.purged, &s.wrong)
 	}
+	place := s.dir + "/state"
+	s.saysWhere("state: "+place, `"gateway":"",`, `"state":"`+place+`"`)
+	s.saysWhere("state:   \"\\x2f"+place[1:]+"\" # by hand\ngateway: {state: "+s.dir+"/theirs}", `"gateway":"`+s.dir+`/theirs"`, `"state":"`+place+`"`)
+	s.saysWhere("state: "+place+".none", `"code":"no_state"`, place+".none")
+}
+
+// saysWhere purges a state as the packages' scripts do, which learn in this way where it is, however the configuration spells that.
+func (s *shelf) saysWhere(state string, says ...string) {
+	s.Helper()
+	file := s.file("toy", "")
+	text, err := os.ReadFile(file)
+	s.must(err)
+	s.must(os.WriteFile(file, []byte(strings.Replace(string(text), "state: "+s.dir+"/state", state, 1)), 0o600))
+	s.watcher(s.Context(), "purge", "--yes", "--json", "--config", file)
+	for _, part := range says {
+		if !strings.Contains(s.out.String(), part) {
+			s.Errorf("%s: %q is not in %s%s", state, part, &s.out, &s.wrong)
+		}
+	}
 }
