@@ -87,6 +87,7 @@ func TestThePackage(t *testing.T) {
 		{"a command makes a service of another program", serviceCommand},
 		{"a service of one person", ofOnePerson},
 		{"purged with something mounted", purgedUnderAMount},
+		{"purged with its state elsewhere", purgedElsewhere},
 	} {
 		passed := t.Run(step.name, func(t *testing.T) {
 			m.TB = t
@@ -251,6 +252,31 @@ func purgedUnderAMount(m *machine) {
 	m.run("umount", "/var/lib/torno/theirs")
 	m.run("dpkg", "-i", packaged("v0.0.2"))
 	m.run("dpkg", "--purge", "torno")
+	if left := m.run("sh", "-c", "ls -d /var/lib/torno/* /etc/torno* 2>/dev/null || true"); left != "" {
+		m.Errorf("left is\n%s", left)
+	}
+}
+
+// purgedElsewhere: the state that the configuration names loses its sandboxes with the package, and stays, which the removal says, and the purge.
+func purgedElsewhere(m *machine) {
+	const file, stays = "/etc/torno/watcher.yaml", "/srv/torno/state stays"
+	m.run("dpkg", "-i", packaged("v0.0.2"))
+	m.run("sed", "-i", `s|^state:.*|"state":   '/srv/torno/state' # by hand|`, file)
+	m.run("systemctl", "restart", "torno-watcher")
+	m.agent("subagent", "spawn", "--id", "elsewhere", "--", "echo begun; sleep 3600")
+	m.until("the child runs", func() bool {
+		said, _ := m.try("watcher", "logs", "--state", "/srv/torno/state", "elsewhere")
+		return strings.Contains(said, "begun")
+	})
+	for _, how := range []string{"--remove", "--purge"} {
+		if says := m.run("dpkg", how, "torno"); !strings.Contains(says, stays) {
+			m.Errorf("dpkg %s says %q", how, says)
+		}
+		if left, _ := m.try("pgrep", "-af", "usr/lib/torno|runsc"); left != "" {
+			m.Errorf("behind %s are left\n%s", how, left)
+		}
+	}
+	m.run("test", "-e", "/srv/torno/state/journal.db")
 	if left := m.run("sh", "-c", "ls -d /var/lib/torno/* /etc/torno* 2>/dev/null || true"); left != "" {
 		m.Errorf("left is\n%s", left)
 	}
