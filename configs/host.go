@@ -36,6 +36,13 @@ func (c Config) CheckOutboxes() ([]Warning, error) {
 	return r.result()
 }
 
+// CheckApart compares the directories of the outboxes with each other and with the operator's, as they are written: it looks at none of them.
+func (c Config) CheckApart() ([]Warning, error) {
+	r := &report{noLines: true}
+	c.resolvedOwn().checkDirectories(r)
+	return r.result()
+}
+
 func (c *Config) checkOutboxes(r *report) {
 	c.checkOwnFile(r)
 	for i := range c.Outboxes {
@@ -261,26 +268,25 @@ func (c Config) checkNames(r *report, key string, roots []string, real *Config, 
 
 // resolved returns the configuration with the links in its directories resolved.
 func (c Config) resolved() *Config {
-	resolve := func(path string) string {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return real
-		}
-		return path
-	}
-	c.State = resolve(c.State)
-	if !c.Gateway.Own() {
-		c.Gateway.State = resolve(c.Gateway.State)
-	}
-	c.resolveSockets()
 	c.Outboxes = slices.Clone(c.Outboxes)
 	for i := range c.Outboxes {
 		o := &c.Outboxes[i]
-		o.Dir, o.Allow, o.Read = resolve(o.Dir), slices.Clone(o.Allow), slices.Clone(o.Read)
+		o.Dir, o.Allow, o.Read = target(o.Dir), slices.Clone(o.Allow), slices.Clone(o.Read)
 		for _, list := range [][]string{o.Allow, o.Read} {
 			for j := range list {
-				list[j] = resolve(list[j])
+				list[j] = target(list[j])
 			}
 		}
 	}
+	return c.resolvedOwn()
+}
+
+// resolvedOwn returns the configuration with the operator's own places where links lead.
+func (c Config) resolvedOwn() *Config {
+	c.State = target(c.State)
+	if !c.Gateway.Own() {
+		c.Gateway.State = target(c.Gateway.State)
+	}
+	c.resolveSockets()
 	return &c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -46,13 +47,17 @@ func OpenDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// bind opens the Root and makes sure that it is the directory of the descriptor.
+// bind opens the Root and makes sure that it is the directory of the descriptor. The path is not opened again where that can be had otherwise: a
+// FIFO that is there by now would have it wait for ever.
 func (d *Dir) bind() error {
 	var here, there unix.Stat_t
 	if err := unix.Fstat(d.fd(), &here); err != nil {
 		return fmt.Errorf("stat outbox %q: %w", d.path, err)
 	}
-	root, err := os.OpenRoot(d.path)
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", d.fd()))
+	if errors.Is(err, fs.ErrNotExist) { // there is no /proc
+		root, err = os.OpenRoot(d.path)
+	}
 	if err != nil {
 		return fmt.Errorf("open outbox %q: %w", d.path, err)
 	}

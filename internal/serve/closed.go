@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/mounts"
+	"torno/internal/paths"
 	"torno/watcher/hang"
 )
 
@@ -70,6 +72,18 @@ type finding struct {
 	warnings []configs.Warning
 }
 
+// seen is an outbox as a look at it has found it.
+type seen struct {
+	outbox   configs.Outbox // as it is configured
+	there    configs.Outbox // with the directories where they are
+	warnings []configs.Warning
+}
+
+// isPlain says whether everything lies where it is written, and not where links lead.
+func (s seen) isPlain() bool {
+	return s.outbox.Dir == s.there.Dir && slices.Equal(s.outbox.Allow, s.there.Allow) && slices.Equal(s.outbox.Read, s.there.Read)
+}
+
 // examine looks at what a configuration names on this machine.
 func (h *host) examine(ctx context.Context, c configs.Config) (finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -77,98 +91,134 @@ func (h *host) examine(ctx context.Context, c configs.Config) (finding, error) {
 	return hang.DoUnlessFull(ctx, h.hangs, "all outboxes", func() (finding, error) { return h.look(ctx, c) }, nil)
 }
 
-// look finds the outboxes that cannot be served. A problem of several outboxes closes the one that links lead to the other: one
-// that lies where it is written cannot be moved into another's directory.
+// look finds the outboxes that cannot be served. It looks at each by itself, and compares the directories where they were then: what a parent
+// does meanwhile closes no other's outbox. A problem of several outboxes closes the one that links lead to the other: one that lies where
+// it is written cannot be moved into another's directory.
 func (h *host) look(ctx context.Context, c configs.Config) (f finding, err error) {
 	if f.warnings, err = c.CheckMachine(); err != nil {
 		return f, err
 	}
-	f.closed = h.silent(ctx, c)
-	for _, o := range openOnes(c, f.closed).Outboxes {
-		if why := alone(c, o); why != nil {
-			f.closed[o.Name] = why
+	all, closed := h.lookAtEach(ctx, c)
+	f.closed = closed
+	var apart []configs.Outbox
+	for _, group := range plainFirst(all) {
+		together := apart
+		for _, s := range group {
+			together = append(together, s.there)
 		}
-	}
-	together := beside(c, nil)
-	for _, group := range plainFirst(openOnes(c, f.closed).Outboxes) {
-		all := beside(c, together.Outboxes, group...)
-		if _, err := all.CheckOutboxes(); err == nil {
-			together = all
+		if _, err := withOutboxes(c, together...).CheckApart(); err == nil {
+			apart = together
 			continue
 		}
-		for _, o := range group {
-			with := beside(c, together.Outboxes, o)
-			if _, err := with.CheckOutboxes(); err != nil {
-				f.closed[o.Name] = err
+		for _, s := range group {
+			more := append(apart, s.there)
+			if _, err := withOutboxes(c, more...).CheckApart(); err != nil {
+				f.closed[s.outbox.Name] = err
 				continue
 			}
-			together = with
+			apart = more
 		}
 	}
-	warnings, err := together.CheckOutboxes()
-	f.warnings = append(f.warnings, warnings...)
+	for _, s := range all {
+		if f.closed[s.outbox.Name] == nil {
+			f.warnings = append(f.warnings, s.warnings...)
+		}
+	}
+	shared, err := withOutboxes(c, apart...).CheckApart()
+	for _, w := range shared {
+		if !slices.Contains(f.warnings, w) {
+			f.warnings = append(f.warnings, w)
+		}
+	}
 	return f, err
 }
 
 // plainFirst parts outboxes that lie where they are written from those to which links lead.
-func plainFirst(all []configs.Outbox) (groups [2][]configs.Outbox) {
-	for _, o := range all {
+func plainFirst(all []seen) (groups [2][]seen) {
+	for _, s := range all {
 		group := &groups[1]
-		if o.IsPlain() {
+		if s.isPlain() {
 			group = &groups[0]
 		}
-		*group = append(*group, o)
+		*group = append(*group, s)
 	}
 	return groups
 }
 
-// beside is a configuration with these outboxes and some more.
-func beside(c configs.Config, these []configs.Outbox, more ...configs.Outbox) configs.Config {
-	c.Outboxes = slices.Concat(these, more)
+// withOutboxes is a configuration with these outboxes and no others.
+func withOutboxes(c configs.Config, these ...configs.Outbox) configs.Config {
+	c.Outboxes = these
 	return c
 }
 
-// alone says why an outbox could not be served if there were no other.
-func alone(c configs.Config, o configs.Outbox) error {
-	c.Outboxes = []configs.Outbox{o}
-	if _, err := c.CheckOutboxes(); err != nil {
-		return err
-	}
-	dir, err := delegation.OpenDir(o.Dir)
-	if err != nil {
-		return err
-	}
-	bases, err := mounts.OpenBases(roots(c.Outboxes))
-	if err == nil {
-		err = bases.Close()
-	}
-	return errors.Join(err, dir.Close())
-}
-
-// silent finds the outboxes whose file systems do not answer in time.
-func (h *host) silent(ctx context.Context, c configs.Config) closedOutboxes {
+// lookAtEach looks at the outboxes, each for a bounded time: a file system that does not answer closes its own outbox alone.
+func (h *host) lookAtEach(ctx context.Context, c configs.Config) (all []seen, closed closedOutboxes) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timing.respond())
 	defer cancel()
-	found := make([]error, len(c.Outboxes))
+	found, errs := make([]seen, len(c.Outboxes)), make([]error, len(c.Outboxes))
 	var looks sync.WaitGroup
 	for i, o := range c.Outboxes {
 		looks.Go(func() {
-			_, found[i] = hang.DoUnlessFull(ctx, h.hangs, o.Dir, func() (struct{}, error) {
-				for _, dir := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
-					_, _ = os.Stat(dir) // whatever it says
-				}
-				return struct{}{}, nil
-			}, nil)
+			found[i], errs[i] = hang.DoUnlessFull(ctx, h.hangs, o.Dir, func() (seen, error) { return lookAlone(c, o) }, nil)
 		})
 	}
 	looks.Wait()
-	silent := closedOutboxes{}
-	for i, err := range found {
-		if err != nil {
-			silent[c.Outboxes[i].Name] = err
+	closed = closedOutboxes{}
+	for i, o := range c.Outboxes {
+		if errs[i] != nil {
+			closed[o.Name] = errs[i]
+			continue
 		}
+		all = append(all, found[i])
 	}
-	return silent
+	return all, closed
+}
+
+// lookAlone looks at an outbox as if there were no other.
+func lookAlone(c configs.Config, o configs.Outbox) (s seen, err error) {
+	alone := withOutboxes(c, o)
+	s = seen{outbox: o, there: o}
+	if s.warnings, err = alone.CheckOutboxes(); err != nil {
+		return s, err
+	}
+	dir, err := delegation.OpenDir(o.Dir)
+	if err != nil {
+		return s, err
+	}
+	defer dir.Close()
+	if s.there.Dir, err = placeOf(o.Dir); err != nil {
+		return s, err
+	}
+	if s.there.Allow, err = placesOf(o.Allow, o.Dir, s.there.Dir); err != nil {
+		return s, err
+	}
+	s.there.Read, err = placesOf(o.Read, o.Dir, s.there.Dir)
+	return s, err
+}
+
+// placesOf returns where roots are. Those in the outbox, which is at a place, are looked up anew for every run.
+func placesOf(roots []string, outbox, at string) (all []string, err error) {
+	for _, root := range roots {
+		place := at + strings.TrimPrefix(root, outbox)
+		if !paths.Within(outbox, root) {
+			if place, err = placeOf(root); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, place)
+	}
+	return all, nil
+}
+
+// placeOf returns where a directory is. It asks what it holds, so it tells no place to which a link leads that comes a moment later; and it goes
+// through no link that a parent may have made.
+func placeOf(path string) (string, error) {
+	held, err := mounts.OpenTrustedDir(path)
+	if err != nil {
+		return "", err
+	}
+	defer held.Close()
+	return os.Readlink(fmt.Sprintf("/proc/self/fd/%d", held.Fd()))
 }
 
 // lookAround looks at what the configuration names on this machine.

@@ -10,10 +10,11 @@ import (
 // demand refuses to serve where the doctor finds a reason: a wall that does not stand, a limit that is missing and not
 // accepted, an outbox that could serve no request, sandbox ids that belong to a user.
 func (h *host) demand(ctx context.Context) error {
-	if err := tryOwners(Policies(openOnes(h.decided, h.closed))); err != nil {
+	if err := tryOwners(h.policies(openOnes(h.decided, h.closed))); err != nil {
 		return err
 	}
-	s := configured(openOnes(h.decided, h.closed.silent()))
+	c := openOnes(h.decided, h.closed.silent())
+	s := configured(c, h.policies(c))
 	s.Guarantees = map[string]sandbox.Guarantees{}
 	for _, p := range h.decided.Profiles { // only launchers that profiles use; those opened for old runs need not pass
 		name := p.Sandbox

@@ -42,23 +42,36 @@ func (h *host) openOutboxes(context.Context) error {
 
 // openInOrder are the outboxes that are not closed, those first that lie where they are written.
 func (h *host) openInOrder() (all []int) {
-	for _, group := range plainFirst(openOnes(h.Config, h.closed).Outboxes) {
-		for _, o := range group {
-			all = append(all, slices.IndexFunc(h.Config.Outboxes, func(other configs.Outbox) bool { return other.Name == o.Name }))
+	var led []int
+	for i := range h.Config.Outboxes {
+		switch {
+		case h.isClosed(i):
+		case h.Config.Outboxes[i].IsPlain():
+			all = append(all, i)
+		default:
+			led = append(led, i)
 		}
 	}
-	return all
+	return append(all, led...)
 }
 
 // openOutbox opens one outbox, which must be none of the directories that are open already, by the names of their outboxes.
 func (h *host) openOutbox(i int, opened map[string]os.FileInfo) (err error) {
 	o := h.Config.Outboxes[i]
+	trusted, err := mounts.OpenTrustedDir(o.Dir) // so no link of a parent's leads to another's outbox
+	if err != nil {
+		return err
+	}
+	defer trusted.Close()
 	if h.dirs[i], err = delegation.OpenDir(o.Dir); err != nil {
 		return err
 	}
 	info, err := h.dirs[i].Info()
 	if err != nil {
 		return fmt.Errorf("look at the outbox: %w", err)
+	}
+	if is, err := trusted.Stat(); err != nil || !os.SameFile(is, info) {
+		return errors.Join(fmt.Errorf("outbox %q %w: it was replaced while it was opened", o.Dir, delegation.ErrMoved), err)
 	}
 	for name, other := range opened {
 		if os.SameFile(info, other) {
@@ -119,7 +132,7 @@ func (h *host) tryRoots(each bool) (whose int, clash, err error) {
 		return -1, clash, nil
 	}
 	for _, i := range h.openInOrder() {
-		if why := errors.Join(h.openRootsOf(i), withholdOutbox(h.bases, h.Config, i)); why != nil {
+		if why := errors.Join(h.openRootsOf(i), h.withholdHeld(i)); why != nil {
 			if err := h.closeOutbox(i, why); err != nil {
 				return -1, nil, err
 			}
@@ -212,7 +225,7 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	}
 	err = withhold(bases, c)
 	for i := range c.Outboxes {
-		err = errors.Join(err, withholdOutbox(bases, c, i))
+		err = errors.Join(err, withholdOutbox(bases, c, i, c.Outboxes[i].Dir))
 	}
 	if err == nil {
 		err = bases.Check()
@@ -237,10 +250,20 @@ func withhold(bases *mounts.Bases, c configs.Config) error {
 	return nil
 }
 
-// withholdOutbox keeps an outbox itself from sandboxes, under every name.
-func withholdOutbox(bases *mounts.Bases, c configs.Config, i int) error {
+// withholdHeld keeps the directory that is held of an outbox from sandboxes, whatever is at its path.
+func (h *host) withholdHeld(i int) error {
+	held, err := h.dirs[i].Reopen()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	return withholdOutbox(h.bases, h.Config, i, fmt.Sprintf("/proc/self/fd/%d", held.Fd()))
+}
+
+// withholdOutbox keeps an outbox itself, which is at a place, from sandboxes, under every name.
+func withholdOutbox(bases *mounts.Bases, c configs.Config, i int, place string) error {
 	err := bases.Withhold(mounts.Withheld{
-		Path: c.Outboxes[i].Dir, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
+		Path: place, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -17,12 +17,13 @@ import (
 	"torno/internal/journal"
 	"torno/internal/launcher"
 	"torno/internal/version"
+	"torno/sandbox/compile"
 )
 
 // Examine looks at everything that the doctor judges: the machine, the launchers, what is enforced, and what a child reaches.
 // It makes an installation of its own for a moment, and removes it. Where it cannot look, it notes the reason.
 func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doctor.System, err error) {
-	s = configured(c)
+	s = configured(c, Policies(c))
 	s.Host = doctor.LookAtHost(os.DirFS("/"))
 	s.Roots = doctor.LookAtRoots(roots(c.Outboxes), s.Host.MayMount)
 	look(&s, c)
@@ -33,11 +34,11 @@ func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doct
 }
 
 // configured is the part of the examination that the configuration tells.
-func configured(c configs.Config) doctor.System {
+func configured(c configs.Config, policies []compile.Policy) doctor.System {
 	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.Last()}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
 	s.Profiles = profiles(c)
-	for i, policy := range Policies(c) {
+	for i, policy := range policies {
 		s.Outboxes = append(s.Outboxes, doctor.Outbox{Name: policy.Outbox, Profiles: c.Outboxes[i].Profiles, Owners: policy.Owners})
 	}
 	return s

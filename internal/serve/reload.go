@@ -156,7 +156,7 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	}
 	f, err := h.examine(ctx, c)
 	for _, o := range c.Outboxes {
-		if why := f.closed[o.Name]; why != nil && h.namesMissing(o) {
+		if why := f.closed[o.Name]; why != nil && !errors.Is(why, errSilent) && h.namesMissing(o) {
 			err = errors.Join(err, why)
 		}
 	}
@@ -176,8 +176,11 @@ func (h *host) namesMissing(o configs.Outbox) bool {
 		}
 	}
 	return slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(dir string) bool {
+		if slices.Contains(had, dir) {
+			return false
+		}
 		info, err := os.Stat(dir)
-		return !slices.Contains(had, dir) && (err != nil || !info.IsDir())
+		return err != nil || !info.IsDir()
 	})
 }
 

@@ -37,7 +37,7 @@ func (h *host) serve(a asked) (next *Options, err error) {
 	around.Go(func() { h.notify.showProgress(open, h.watcher.Turn) })
 	around.Go(func() {
 		h.awaitReady(open) // what an earlier watcher has left belongs to no run, and is removed before
-		h.pools.fill(open, Policies(openOnes(h.decided, h.closed)))
+		h.pools.fill(open, h.policies(openOnes(h.decided, h.closed)))
 	})
 	around.Go(func() { h.sayStop(open, a) })
 	around.Go(func() { h.awaitClosed(open) })
