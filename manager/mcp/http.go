@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,11 +18,10 @@ import (
 // The bounds of a server on a port. A session costs little, and goes when it is idle.
 const (
 	maxSessions    = 64
-	maxConnections = 128
 	sessionIdle    = time.Hour
 	headerTime     = 5 * time.Second
 	connectionIdle = 2 * time.Minute
-	maxHeader      = 64 << 10
+	maxHeader      = 16 << 10
 )
 
 // Path is where the server is on its port.
@@ -47,18 +45,25 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	handler := sdk.NewStreamableHTTPHandler(s.forSession, &sdk.StreamableHTTPOptions{
 		Logger: s.log, SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxLine, PropagateRequestCancellation: true,
 	})
-	server := &http.Server{
-		Handler: guard(listener.Addr(), token, handler), ReadHeaderTimeout: headerTime, IdleTimeout: connectionIdle, MaxHeaderBytes: maxHeader,
-	}
+	server := newHTTPServer(listener.Addr(), token, handler)
 	defer context.AfterFunc(ctx, func() {
 		s.hangUp(errHungUp)
 		_ = server.Close() // clients hear of it as they hear of the death of any server
 	})()
-	err := server.Serve(newBounded(listener, maxConnections))
+	err := server.Serve(listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
 	return errors.Join(err, s.leave(true))
+}
+
+// newHTTPServer makes a server that lets through to next what knows the token.
+func newHTTPServer(address net.Addr, token Token, next http.Handler) *http.Server {
+	v := &visitors{clients: map[net.Conn]bool{}}
+	return &http.Server{
+		Handler: guard(address, token, v, next), ConnState: v.follow, ConnContext: withConnection,
+		ReadHeaderTimeout: headerTime, IdleTimeout: connectionIdle, MaxHeaderBytes: maxHeader,
+	}
 }
 
 // forSession is the server of a new session, or none where there are too many.
@@ -75,7 +80,7 @@ func (s *Server) forSession(*http.Request) *sdk.Server {
 
 // guard lets through what knows the token and was meant for us. A page in a browser of this machine that has its own name lead
 // here sends that name as Host, and any other page its Origin.
-func guard(address net.Addr, token Token, next http.Handler) http.Handler {
+func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address.String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch origin := r.Header.Values("Origin"); {
@@ -88,6 +93,8 @@ func guard(address net.Addr, token Token, next http.Handler) http.Handler {
 		case !token.knownTo(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="torno"`)
 			turnAway(w, "the token is missing or wrong; next: send it as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		case !v.admit(r):
+			turnAway(w, "too many connections have shown the token; next: end other clients", http.StatusServiceUnavailable)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -129,36 +136,4 @@ func (t Token) knownTo(r *http.Request) bool {
 	scheme, text, _ := strings.Cut(given[0], " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
-}
-
-// bounded accepts so many connections at a time; further ones wait in the kernel.
-type bounded struct {
-	net.Listener
-	places chan struct{}
-}
-
-func newBounded(l net.Listener, most int) *bounded { return &bounded{l, make(chan struct{}, most)} }
-
-// Accept waits for a place, and then for a connection.
-func (b *bounded) Accept() (net.Conn, error) {
-	b.places <- struct{}{}
-	conn, err := b.Listener.Accept()
-	if err != nil {
-		<-b.places
-		return nil, err
-	}
-	return &place{Conn: conn, leave: func() { <-b.places }}, nil
-}
-
-// place is a connection that gives its place back once.
-type place struct {
-	net.Conn
-	once  sync.Once
-	leave func()
-}
-
-// Close ends the connection.
-func (p *place) Close() error {
-	p.once.Do(p.leave)
-	return p.Conn.Close()
 }

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"torno/manager"
+	tests "torno/test/wait"
 )
 
 // port is a server on a port.
@@ -53,7 +56,9 @@ const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol
 // post sends a message, changed as a stranger may change it.
 func (p *port) post(body string, change func(*http.Request)) (code int, text string, header http.Header) {
 	p.Helper()
-	r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, "http://"+p.address+Path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(p.Context(), tests.Patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+Path, strings.NewReader(body))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -133,7 +138,7 @@ func TestAStrangerKeepsNoPlace(t *testing.T) {
 			client, conn := net.Pipe()
 			listener := &single{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
 			listener.conns <- conn
-			server := &http.Server{Handler: guard(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, token, http.NotFoundHandler())}
+			server := newHTTPServer(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, token, http.NotFoundHandler())
 			go func() { _ = server.Serve(listener) }()
 			defer server.Close()
 			began := time.Now()
@@ -147,6 +152,132 @@ func TestAStrangerKeepsNoPlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSilentStrangersKeepNoClientOut: 2,000 connections that say nothing are held open, and no time ends one of them. The client is
+// served, and the oldest strangers have gone.
+func TestSilentStrangersKeepNoClientOut(t *testing.T) {
+	p := serveNothing(t)
+	strangers := make([]net.Conn, 2000)
+	for i := range strangers {
+		strangers[i] = p.dial()
+	}
+	if code, text, _ := p.post(hello, nil); code != http.StatusNoContent {
+		t.Fatalf("the client is told %d, %s", code, text)
+	}
+	for i, conn := range strangers[:len(strangers)-maxStrangers] {
+		var none [1]byte
+		if _, err := conn.Read(none[:]); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("the stranger %d has not gone: %v", i, err)
+		}
+	}
+}
+
+// TestAClientKeepsItsPlace: a connection that has shown the token stays while strangers come and go, and a further client comes in when all
+// places of strangers are taken.
+func TestAClientKeepsItsPlace(t *testing.T) {
+	p := serveNothing(t)
+	client := p.dial()
+	ask := func() {
+		t.Helper()
+		request := "POST /mcp HTTP/1.1\r\nHost: " + p.address + "\r\nAuthorization: Bearer " + p.token + "\r\nContent-Length: 0\r\n\r\n"
+		if _, err := io.WriteString(client, request); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil || answer.StatusCode != http.StatusNoContent {
+			t.Fatal(answer, err)
+		}
+	}
+	ask()
+	for range 3 {
+		for range 2 * maxStrangers {
+			p.dial()
+		}
+		p.post(hello, nil) // on a connection of its own, which comes behind the strangers
+		http.DefaultClient.CloseIdleConnections()
+		ask()
+	}
+}
+
+// TestClientsAreBounded: more connections than there are places are told so, also where all of them have the token.
+func TestClientsAreBounded(t *testing.T) {
+	v := &visitors{clients: map[net.Conn]bool{}}
+	refused := 0
+	for range maxClients + 5 {
+		conn, _ := net.Pipe()
+		v.follow(conn, http.StateNew)
+		r := (&http.Request{}).WithContext(withConnection(t.Context(), conn))
+		if !v.admit(r) {
+			refused++
+			v.follow(conn, http.StateClosed)
+		} else if !v.admit(r) {
+			t.Fatal("a client was admitted, and then not")
+		}
+	}
+	if refused != 5 || len(v.strangers) > 0 {
+		t.Errorf("%d clients were refused, want 5; %d strangers are left", refused, len(v.strangers))
+	}
+	for conn := range v.clients {
+		v.follow(conn, http.StateClosed)
+	}
+	if len(v.clients) > 0 {
+		t.Error("those that have gone keep their places")
+	}
+}
+
+// TestAStrangerIsNotReadOut: of what a request without the token says, a bounded part is read.
+func TestAStrangerIsNotReadOut(t *testing.T) {
+	for what, begin := range map[string]string{
+		"a body without an end":   "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000000\r\n\r\n",
+		"a header without an end": "POST /mcp HTTP/1.1\r\nHost: %s\r\nX: ",
+	} {
+		client, conn := net.Pipe() // which holds nothing back, so that what is written was read
+		listener := &single{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
+		listener.conns <- conn
+		token, _ := NewToken()
+		server := newHTTPServer(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, token, http.NotFoundHandler())
+		go func() { _ = server.Serve(listener) }()
+		go func() { _, _ = io.Copy(io.Discard, client) }()
+		_, err := fmt.Fprintf(client, begin, "127.0.0.1:80")
+		read := int64(0)
+		if err == nil {
+			read, err = io.Copy(client, io.LimitReader(zeros{}, 100<<20))
+		}
+		if err == nil || read > 512<<10 {
+			t.Errorf("%s: %d bytes were read: %v", what, read, err)
+		}
+		server.Close()
+	}
+}
+
+// serveNothing is a port whose clients are answered 204, and where no connection is ended by time.
+func serveNothing(t *testing.T) *port {
+	t.Helper()
+	listener, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, text := NewToken()
+	server := newHTTPServer(listener.Addr(), token, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	server.ReadHeaderTimeout = 0
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Close() })
+	return &port{TB: t, address: listener.Addr().String(), token: text}
+}
+
+// dial connects, and stays until the test ends.
+func (p *port) dial() net.Conn {
+	p.Helper()
+	conn, err := new(net.Dialer).DialContext(p.Context(), "tcp", p.address)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(tests.Patience)); err != nil {
+		p.Fatal(err)
+	}
+	return conn
 }
 
 // single is a listener to which one connection comes.
