@@ -31,8 +31,8 @@ func (c *app) mcpCommand() cli.Command {
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
 Speaks the Model Context Protocol with the client that has started it, on standard input and output: an agent has it in its
-list of MCP servers. With --http it serves clients of this machine on a port, which must know a token: that of --token-file,
-or one that is printed once. docs/MCP.md has the tools.
+list of MCP servers. With --http it serves clients of this machine on a port, which must know a token: each start makes a new
+one, and writes it into --token-file or prints it once. docs/MCP.md has the tools.
 Behind -- the set massgen takes the options of MassGen's own server, such as --workspace-path and --agent-id, and --profile NAME.`,
 		Examples: []string{
 			"claude mcp add torno -- subagent mcp",
@@ -43,7 +43,7 @@ Behind -- the set massgen takes the options of MassGen's own server, such as --w
 		Options: []cli.Option{
 			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(setNames(), ", "), Set: cli.Text(&o.Set)},
 			{Name: "http", Value: "ADDRESS", Help: "serve on a port of the loopback, such as 127.0.0.1:0", Set: cli.Text(&o.address)},
-			{Name: "token-file", Value: "FILE", Help: "with --http: the token; the file is made where it does not exist", Set: cli.Text(&o.token)},
+			{Name: "token-file", Value: "FILE", Help: "with --http: where this start's token is written, for clients to read; by default it is printed", Set: cli.Text(&o.token)},
 			{Name: "project", Value: "DIR", Help: "for jarvis: where agents/ and .claude/agents/ are; by default $JARVIS_HOME, or the working directory", Set: cli.Text(&o.jarvis.Project)},
 			{Name: "caller", Value: "NAME", Help: "for jarvis: for which of the callers that agents allow this server works; by default main", Set: cli.Text(&o.jarvis.Caller)},
 			{Name: "pass", Value: "VARIABLE", Help: "for jarvis: a variable that agents' files may name as ${VARIABLE}; may be given more than once", Set: cli.List(&o.jarvis.Pass)},
@@ -149,7 +149,8 @@ func (c *app) servePort(ctx context.Context, server *mcp.Server, o mcpOptions) e
 		return cli.Usage("%v", err)
 	}
 	defer listener.Close()
-	token, said, err := c.tokenFor(o)
+	// Only now: where the port is another server's, that one's token stays in the file.
+	token, said, err := c.newToken(o.token)
 	if err != nil {
 		return err
 	}
@@ -159,15 +160,14 @@ func (c *app) servePort(ctx context.Context, server *mcp.Server, o mcpOptions) e
 	return server.ServeHTTP(ctx, listener, token)
 }
 
-// tokenFor reads the token from its file, or makes one that is shown now and never again.
-func (c *app) tokenFor(o mcpOptions) (token mcp.Token, said string, err error) {
-	if o.token == "" {
+// newToken makes the token of this start, for its file or to be shown now and never again.
+func (c *app) newToken(path string) (token mcp.Token, said string, err error) {
+	if path == "" {
 		token, text := mcp.NewToken()
 		return token, text + "\n", nil
 	}
-	token, made, err := mcp.ReadToken(o.token)
-	if made {
-		c.Say("a new token is in %s", o.token)
+	if token, err = mcp.WriteToken(path); err == nil {
+		c.Say("the token of this start is in %s", path)
 	}
 	return token, "", err
 }

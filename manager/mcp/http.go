@@ -92,7 +92,7 @@ func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.H
 			turnAway(w, "there is nothing here; next: the server is at "+Path, http.StatusNotFound)
 		case !token.knownTo(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="torno"`)
-			turnAway(w, "the token is missing or wrong; next: send it as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			turnAway(w, "the token is missing, wrong, or of an earlier start of the server; next: send that of this start as Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		case !v.admit(r):
 			turnAway(w, "too many connections have shown the token; next: end other clients", http.StatusServiceUnavailable)
 		default:

@@ -333,49 +333,82 @@ func TestOnlyTheLoopbackIsListenedOn(t *testing.T) {
 	}
 }
 
+// TestATokenLastsOneStart: what a client has shown to another program that took the port while the server was down opens no later server.
+func TestATokenLastsOneStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	var shown []string
+	for range 3 {
+		token, err := WriteToken(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := strings.TrimSpace(string(text))
+		for _, earlier := range shown {
+			if token.knownTo(&http.Request{Header: http.Header{"Authorization": {"Bearer " + earlier}}}) {
+				t.Error("the token of an earlier start is taken")
+			}
+		}
+		if !token.knownTo(&http.Request{Header: http.Header{"Authorization": {"Bearer " + now}}}) {
+			t.Error("the token in the file is not taken")
+		}
+		shown = append(shown, now)
+	}
+}
+
 func TestTokenFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	made, is, err := ReadToken(path("new"))
-	if err != nil || !is {
-		t.Fatal(is, err)
-	}
-	info, err := os.Stat(path("new"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info.Mode(), err)
-	}
-	if again, is, err := ReadToken(path("new")); err != nil || is || again != made {
-		t.Error("the second look was at another token:", is, err)
-	}
 	good := strings.Repeat("k", minToken)
+	// An earlier token that others might read is replaced by a file that they may not.
+	if err := os.WriteFile(path("open"), []byte(good), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "open"} {
+		if _, err := WriteToken(path(name)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path(name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(name, info, err)
+		}
+	}
 	if os.Geteuid() == 0 { // a user that may write into the directory was there first
 		theirs := path("theirs")
 		if err := errors.Join(os.WriteFile(theirs, []byte(good), 0o600), os.Chown(theirs, 12345, 12345)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ReadToken(theirs); err == nil {
+		if _, err := WriteToken(theirs); err == nil {
 			t.Error("it is another user's, and it was taken")
 		}
 	}
 	for name, prepare := range map[string]func(string) error{
-		"others may read it": func(p string) error { return os.WriteFile(p, []byte(good), 0o640) },
-		"it is short":        func(p string) error { return os.WriteFile(p, []byte("hunter2"), 0o600) },
-		"it is empty":        func(p string) error { return os.WriteFile(p, nil, 0o600) },
-		"it has two words":   func(p string) error { return os.WriteFile(p, []byte(good+" "+good), 0o600) },
-		"it is long":         func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("k", maxToken+1)), 0o600) },
-		"it is a link":       func(p string) error { return os.Symlink(path("new"), p) },
-		"it is a directory":  func(p string) error { return os.Mkdir(p, 0o700) },
-		"it has two names":   func(p string) error { return os.Link(path("new"), p) },
+		"it is short":       func(p string) error { return os.WriteFile(p, []byte("hunter2"), 0o600) },
+		"it is empty":       func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"it has two words":  func(p string) error { return os.WriteFile(p, []byte(good+" "+good), 0o600) },
+		"it is long":        func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("k", maxToken+1)), 0o600) },
+		"it is a link":      func(p string) error { return os.Symlink(path("new"), p) },
+		"it is a directory": func(p string) error { return os.Mkdir(p, 0o700) },
+		"it has two names":  func(p string) error { return os.Link(path("new"), p) },
 	} {
 		p := path("bad")
 		if err := prepare(p); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ReadToken(p); err == nil {
+		was, _ := os.ReadFile(p)
+		if _, err := WriteToken(p); err == nil {
 			t.Errorf("%s, and it was taken", name)
+		}
+		if is, _ := os.ReadFile(p); string(is) != string(was) {
+			t.Errorf("%s, and it was written over", name)
 		}
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 3 {
+		t.Errorf("there is more left than tokens: %v, %v", entries, err)
 	}
 }

@@ -20,61 +20,66 @@ const (
 	maxToken = 1000 // bytes of its file
 )
 
-// NewToken makes a token, and returns it as text: it is shown once, and kept nowhere.
+// NewToken makes a token, and returns it as text. Each start of a server makes a new one: a client that starts while no server
+// listens may show its token to another program that has taken the port, and what that program has then opens no later server.
 func NewToken() (Token, string) {
 	text := rand.Text() + rand.Text()
 	return Token{sha256.Sum256([]byte(text))}, text
 }
 
-// ReadToken reads a token from a file of our own user's that no other may read. Where there is no file it makes one, and says so. A token is never
-// taken from the environment: each program that an agent starts has that.
-func ReadToken(path string) (token Token, made bool, err error) {
+// WriteToken makes a token and writes it into a file that only our own user may read, for clients to take it from there. It replaces the
+// token of an earlier start, and refuses a file that holds anything else.
+func WriteToken(path string) (Token, error) {
+	token, text := NewToken()
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return token, false, fmt.Errorf("token file %s: %w", path, err)
+		return token, fmt.Errorf("token file %s: %w", path, err)
 	}
 	defer dir.Close()
 	name := filepath.Base(path)
-	text, err := readToken(dir, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = makeToken(dir, name)
-		made = true
+	if err = checkToken(dir, name); err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = replaceToken(dir, name, text)
 	}
 	if err != nil {
-		return token, false, fmt.Errorf("token file %s: %w", path, err)
+		return token, fmt.Errorf("token file %s: %w", path, err)
 	}
-	return Token{sha256.Sum256([]byte(text))}, made, nil
+	return token, nil
 }
 
-func readToken(dir *os.Root, name string) (string, error) {
+// checkToken checks that a file is a token's.
+func checkToken(dir *os.Root, name string) error {
 	file, seen, err := beneath.OpenFile(dir, name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer file.Close()
 	if owner, ok := seen.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
-		return "", errors.New("it is another user's, who would be the parent too; next: chown it to the user that the server runs as")
-	}
-	if open := seen.Mode().Perm() & 0o077; open != 0 {
-		return "", fmt.Errorf("others than its owner have rights to it (mode %#o); next: chmod 600", seen.Mode().Perm())
+		return errors.New("it is another user's; next: name a file in a directory of the user that the server runs as")
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxToken+1))
 	if err != nil {
-		return "", err
+		return err
 	}
 	text := strings.TrimSpace(string(data))
 	if len(text) < minToken || len(data) > maxToken || strings.ContainsAny(text, " \t\r\n") {
-		return "", fmt.Errorf("it does not hold one word of %d to %d characters; next: remove it, and it is made anew", minToken, maxToken)
+		return fmt.Errorf("it does not hold one word of %d to %d characters, as a token is; next: name another file, or remove this one", minToken, maxToken)
 	}
-	return text, nil
+	return nil
 }
 
-func makeToken(dir *os.Root, name string) (string, error) {
-	_, text := NewToken()
-	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// replaceToken puts a new file in the place of what a name leads to, whole or not at all.
+func replaceToken(dir *os.Root, name, text string) error {
+	draft := "." + name + "-" + rand.Text()
+	file, err := dir.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = io.WriteString(file, text+"\n")
-	return text, errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = dir.Rename(draft, name)
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(draft))
+	}
+	return nil
 }
