@@ -151,7 +151,7 @@ func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 
 // foreign is the error for a file of a user who is not trusted.
 func foreign(at string, info fs.FileInfo) error {
-	return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the watcher's user may lead there", ownerOf(info).Uid)}
+	return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the user of this program may lead there", ownerOf(info).Uid)}
 }
 
 // othersWrite says whether users other than the owner may write. With an access list, the group's bits are those of the
