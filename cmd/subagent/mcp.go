@@ -20,28 +20,35 @@ import (
 // mcpOptions say how a model is served.
 type mcpOptions struct {
 	mcp.Options
-	address, token string
-	money          string
-	jarvis         jarvis.Options
+	socket, connect string
+	address, token  string
+	money           string
+	jarvis          jarvis.Options
 }
 
 func (c *app) mcpCommand() cli.Command {
 	var o mcpOptions
-	return cli.Command{
+	var given []string // the names of the options that were given
+	command := cli.Command{
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
 Speaks the Model Context Protocol with the client that has started it, on standard input and output: an agent has it in its
-list of MCP servers. With --http it serves clients of this machine on a port, which must know a token: each start makes a new
-one, and writes it into --token-file or prints it once. docs/MCP.md has the tools.
+list of MCP servers. With --socket several clients share one server: each starts subagent mcp --connect, which passes on what is said.
+With --http it serves programs of this machine on a port. A port belongs to whoever takes it first, so clients must show a token: each
+start makes a new one, and writes it into --token-file or prints it once. docs/MCP.md has the tools.
 Behind -- the set massgen takes the options of MassGen's own server, such as --workspace-path and --agent-id, and --profile NAME.`,
 		Examples: []string{
 			"claude mcp add torno -- subagent mcp",
 			"codex mcp add torno -- subagent mcp",
 			"subagent mcp --tools massgen -- --workspace-path /workspace --agent-id agent_a",
+			"subagent mcp --socket ~/.torno/mcp.sock",
+			"claude mcp add torno -- subagent mcp --connect ~/.torno/mcp.sock",
 			"subagent mcp --http 127.0.0.1:8765 --token-file ~/.torno-token",
 		},
 		Options: []cli.Option{
 			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(setNames(), ", "), Set: cli.Text(&o.Set)},
+			{Name: "socket", Value: "PATH", Help: "serve several clients of this user on a unix socket, in a directory that no other user may change", Set: cli.Text(&o.socket)},
+			{Name: "connect", Value: "PATH", Help: "have the server at that socket serve the client that has started this command; it takes no other option", Set: cli.Text(&o.connect)},
 			{Name: "http", Value: "ADDRESS", Help: "serve on a port of the loopback, such as 127.0.0.1:0", Set: cli.Text(&o.address)},
 			{Name: "token-file", Value: "FILE", Help: "with --http: where this start's token is written, for clients to read; by default it is printed", Set: cli.Text(&o.token)},
 			{Name: "project", Value: "DIR", Help: "for jarvis: where agents/ and .claude/agents/ are; by default $JARVIS_HOME, or the working directory", Set: cli.Text(&o.jarvis.Project)},
@@ -56,6 +63,9 @@ Behind -- the set massgen takes the options of MassGen's own server, such as --w
 			{Name: "max-depth", Value: "N", Help: "the depth from which none delegates; by default 1", Set: cli.Number(&o.Budgets.MaxDepth)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if o.connect != "" {
+				return exitCompleted, c.forward(ctx, o.connect, given, args)
+			}
 			if o.Set != "" && !slices.Contains(setNames(), o.Set) {
 				return 0, cli.Unknown("set of tools", o.Set, setNames())
 			}
@@ -74,6 +84,28 @@ Behind -- the set massgen takes the options of MassGen's own server, such as --w
 			return exitCompleted, c.serveModel(ctx, o)
 		},
 	}
+	for i, option := range command.Options {
+		command.Options[i].Set = func(value string) error {
+			given = append(given, option.Name)
+			return option.Set(value)
+		}
+	}
+	return command
+}
+
+// forward has the server at a socket serve our client. All options are that server's, so that none is passed over here.
+func (c *app) forward(ctx context.Context, path string, given []string, args cli.Args) error {
+	given = slices.DeleteFunc(given, func(name string) bool { return name == "connect" })
+	if c.outbox != "" {
+		given = append(given, "outbox")
+	}
+	switch {
+	case len(given) > 0:
+		return cli.Usage("--connect takes no other option: give --%s to the server", given[0])
+	case len(args.All()) > 0:
+		return cli.Usage("mcp --connect takes no operands, but there is %q", args.All()[0])
+	}
+	return mcp.Forward(ctx, path, c.In, c.Out)
 }
 
 // setNames are all sets of tools.
@@ -96,8 +128,11 @@ func (c *app) massgenSet(args []string) (mcp.Set, error) {
 }
 
 func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
-	if o.token != "" && o.address == "" {
+	switch {
+	case o.token != "" && o.address == "":
 		return cli.Usage("--token-file is for --http")
+	case o.socket != "" && o.address != "":
+		return cli.Usage("--socket and --http do not go together; start two servers")
 	}
 	if o.Budgets.Money, err = mcp.ParseMoney(o.money); err != nil {
 		return cli.Usage("--max-money: %v", err)
@@ -121,10 +156,26 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	if o.address == "" {
-		return server.Serve(ctx, c.In, c.Out)
+	switch {
+	case o.socket != "":
+		return c.serveSocket(ctx, server, o.socket)
+	case o.address != "":
+		return c.servePort(ctx, server, o)
 	}
-	return c.servePort(ctx, server, o)
+	return server.Serve(ctx, c.In, c.Out)
+}
+
+// serveSocket serves clients of our own user, and says where.
+func (c *app) serveSocket(ctx context.Context, server *mcp.Server, path string) error {
+	listener, err := server.ListenSocket(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if _, err := fmt.Fprintln(c.Out, path); err != nil {
+		return err
+	}
+	return server.ServeSocket(ctx, listener)
 }
 
 // addJarvis reads the files of agents, and says what is wrong with them.

@@ -57,7 +57,7 @@ func (s *Server) keepAlive(ctx context.Context) (quiet func()) {
 	return func() { cancel(); <-ended }
 }
 
-// Session tells the client of a call from the others of this server, which a port has. A client in lines is alone, and has "".
+// Session tells the client of a call from the others of this server, which a port and a socket have. A client that has started the server is alone, and has "".
 func (d *Desk) Session(ctx context.Context) string {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	return c.session

@@ -35,21 +35,31 @@ func (s *stage) serve(o Options) *peer {
 	o.Env = func(name string) string { return s.env[name] }
 	server, err := New(m, o)
 	s.check(err)
+	p := s.client(server.Serve)
+	p.server, p.manager = server, m
+	s.Cleanup(func() { p.leave(); m.Close() })
+	p.greet()
+	return p
+}
+
+// client starts what serves a client at the other end of two pipes.
+func (s *stage) client(serve func(context.Context, io.Reader, io.Writer) error) *peer {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
-	p := &peer{
-		TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), cut: out.CloseWithError,
-		served: make(chan error, 1), stop: stop, manager: m,
-	}
+	p := &peer{TB: s.TB, to: to, from: bufio.NewReaderSize(from, 1<<20), cut: out.CloseWithError, served: make(chan error, 1), stop: stop}
 	go func() {
-		p.served <- server.Serve(ctx, in, out)
+		p.served <- serve(ctx, in, out)
 		out.Close()
 	}()
-	s.Cleanup(func() { p.leave(); m.Close() })
+	return p
+}
+
+// greet says hello.
+func (p *peer) greet() {
+	p.Helper()
 	p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
 	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return p
 }
 
 // leave ends the client's input, and waits for the server's end.

@@ -243,7 +243,7 @@ func (d *Desk) WaitingLong(ctx context.Context, limit time.Duration) (_ context.
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := d.s.whileListening(ctx)
+	ctx, stop := whileListening(ctx)
 	if d.long {
 		quiet := d.s.keepAlive(ctx)
 		return ctx, func() { quiet(); stop(); leave() }, nil

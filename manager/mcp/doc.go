@@ -3,7 +3,8 @@
 //
 //	server, err := mcp.New(m, mcp.Options{Set: "torno", Env: os.Getenv})
 //	err = server.Serve(ctx, os.Stdin, os.Stdout) // a client that has started us
-//	err = server.ServeHTTP(ctx, listener, token)  // or clients on this machine
+//	err = server.ServeSocket(ctx, listener)       // or clients of our own user
+//	err = server.ServeHTTP(ctx, listener, token)  // or clients on this machine that know a token
 //
 // # Promises
 //

@@ -46,8 +46,10 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 		Logger: s.log, SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxLine, PropagateRequestCancellation: true,
 	})
 	server := newHTTPServer(listener.Addr(), token, handler)
+	clients, hangUp := withListening(context.Background())
+	server.BaseContext = func(net.Listener) context.Context { return clients }
 	defer context.AfterFunc(ctx, func() {
-		s.hangUp(errHungUp)
+		hangUp()
 		_ = server.Close() // clients hear of it as they hear of the death of any server
 	})()
 	err := server.Serve(listener)

@@ -93,7 +93,7 @@ func (s *Server) sayTo(ctx context.Context, id, done string, limit time.Duration
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := s.whileListening(ctx)
+	ctx, stop := whileListening(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -40,9 +40,6 @@ type Server struct {
 	budgets  budgets
 	waits    chan struct{} // a place for each wait that is under way
 	mostWait time.Duration // of one call
-
-	listening context.Context // ends with the client's input
-	hangUp    context.CancelCauseFunc
 }
 
 // New makes a server for the outbox of a manager, which stays the caller's.
@@ -56,7 +53,6 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 		budgets: newBudgets(o.Budgets), waits: make(chan struct{}, maxWaits), mostWait: MaxWait,
 	}
 	s.listing.fresh = cmp.Or(o.Fresh, defaultFresh)
-	s.listening, s.hangUp = context.WithCancelCause(context.Background())
 	s.protocol = sdk.NewServer(
 		&sdk.Implementation{Name: "torno", Title: "Torno", Version: version.String()},
 		&sdk.ServerOptions{Instructions: set.instructions, Capabilities: &sdk.ServerCapabilities{}, Logger: s.log, SetCacheable: private},
@@ -81,11 +77,19 @@ func (s *Server) addTool(t *tool) {
 
 // Serve speaks with the client at the other end of in and out, until it ends its input or ctx ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := s.protocol.Run(ctx, newLines(in, out, func() { s.hangUp(errHungUp) }))
+	return errors.Join(s.converse(ctx, in, out, ""), s.leave(ctx.Err() != nil))
+}
+
+// converse speaks in lines with a client, until it ends its input or ctx ends. session tells it from others of this server.
+func (s *Server) converse(ctx context.Context, in io.Reader, out io.Writer, session string) error {
+	ctx, hangUp := withListening(ctx)
+	l := newLines(in, out, hangUp)
+	l.session = session
+	err := s.protocol.Run(ctx, l)
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return errors.Join(err, s.leave(ctx.Err() != nil))
+	return err
 }
 
 // receive sees each request of a client before the library does.
@@ -103,11 +107,21 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// whileListening is a context that ends also when the client's input does, so that no wait outlives its client. What does something goes
-// on to its end.
-func (s *Server) whileListening(ctx context.Context) (context.Context, func()) {
+// listeningKey is for the context that ends when a client listens no more.
+type listeningKey struct{}
+
+// withListening returns a context for the calls of a client, and hangUp, which ends those of their contexts that are whileListening.
+func withListening(ctx context.Context) (calls context.Context, hangUp func()) {
+	listening, cancel := context.WithCancelCause(context.Background())
+	return context.WithValue(ctx, listeningKey{}, listening), func() { cancel(errHungUp) }
+}
+
+// whileListening is the context of a call that ends also when the client's input does, so that no wait outlives its client. What does
+// something goes on to its end.
+func whileListening(ctx context.Context) (context.Context, func()) {
+	listening, _ := ctx.Value(listeningKey{}).(context.Context)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.listening, func() { cancel(context.Cause(s.listening)) })
+	stop := context.AfterFunc(listening, func() { cancel(context.Cause(listening)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 

@@ -23,9 +23,10 @@ const (
 // lines is a transport: one message on each line. Beside the library's own it goes on after a line that is not a message or too
 // long, reads no further while too many calls are under way, and answers what was asked before the input ended.
 type lines struct {
-	in     *bufio.Reader
-	close  func() error
-	hangUp func() // called when the input has ended
+	in      *bufio.Reader
+	close   func() error
+	hangUp  func() // called when the input has ended
+	session string // tells the client from others of the server; "" where there is one alone
 
 	writing sync.Mutex
 	out     io.Writer
@@ -49,8 +50,8 @@ func newLines(in io.Reader, out io.Writer, hangUp func()) *lines {
 // Connect begins the one connection.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) { return l, nil }
 
-// SessionID is that of a transport without sessions.
-func (l *lines) SessionID() string { return "" }
+// SessionID returns the session's name.
+func (l *lines) SessionID() string { return l.session }
 
 // Read returns the next message.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {

@@ -119,7 +119,7 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := s.whileListening(ctx)
+	ctx, done := whileListening(ctx)
 	defer done()
 	w := waiting{s: s, all: all, any: in.Until != "all"}
 	w.plan()

@@ -56,7 +56,7 @@ var rooms = map[string]room{
 	"manager/patch":              {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
 	"manager/agentfile":          {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":       {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
-	"manager/mcp":                {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
+	"manager/mcp":                {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath", "internal/lock", "internal/socket", "internal/trust"}, theirs: []string{mcpLibrary}},
 	"manager/mcp/stakpak":        {ours: []string{"delegation", "manager", "manager/mcp"}},
 	"manager/mcp/jarvis":         {ours: []string{"delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp"}},
 	"manager/mcp/massgen":        {ours: append([]string{"delegation", "manager", "manager/mcp", "internal/beneath"}, ofMassGen...)},
@@ -328,7 +328,7 @@ var clients = []client{
 		systems: []string{"linux", "darwin"},
 		ours: slices.Concat([]string{
 			"cmd/subagent", "delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp", "manager/mcp/jarvis", "manager/mcp/massgen",
-			"manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode",
+			"manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode", "internal/lock", "internal/socket", "internal/trust",
 		}, ofMassGen, leaves),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",

@@ -38,6 +38,7 @@ var table = []row{
 	{"docs/GATEWAY.md", "make build", gateway},
 	{"docs/GATEWAY.md", "curl --unix-socket gateway-state/gateway.sock http://gateway/v1/doors -d '{", gateway},
 	{"docs/MCP.md", "claude mcp add torno -- subagent mcp", "package test/clients runs it with the real clients"},
+	{"docs/MCP.md", "mkdir -m 700 ~/.torno", "the stories of cmd/subagent run its server and what its clients start"},
 	{"docs/MCP.md", `claude mcp add --transport http torno http://127.0.0.1:8765/mcp --header "Authorization: Bearer TOKEN"`, "TOKEN is of the reader's own server"},
 	{"docs/OPERATIONS.md", "make build", byHand},
 	{"docs/OPERATIONS.md", "bin/subagent --outbox ./outbox spawn --wait -- 'echo hello'", byHand},
