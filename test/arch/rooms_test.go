@@ -90,14 +90,14 @@ var rooms = map[string]room{
 	"internal/runsc":             {ours: []string{"internal/trust"}},
 	"internal/images":            {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":            {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
-	"internal/gateway":           {ours: []string{"internal/gateway/budget", "internal/gateway/cache", "internal/gateway/registry", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
+	"internal/gateway":           {ours: []string{"internal/calendar", "internal/gateway/budget", "internal/gateway/cache", "internal/gateway/registry", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
 	"internal/gateway/setup":     {ours: []string{"internal/gateway/prices", "internal/gateway/route", "internal/trust"}, theirs: []string{yaml}},
 	"internal/gateway/upstreams": {ours: []string{
 		"internal/gateway", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/route",
 	}},
 	"cmd/model-gateway": {
 		ours: []string{
-			"internal/cli", "internal/gateway", "internal/gateway/budget", "internal/gateway/control", "internal/gateway/credential", "internal/gateway/prices",
+			"internal/calendar", "internal/cli", "internal/gateway", "internal/gateway/budget", "internal/gateway/control", "internal/gateway/credential", "internal/gateway/prices",
 			"internal/gateway/route", "internal/gateway/setup", "internal/gateway/upstreams", "internal/lock", "internal/logfile",
 		},
 		theirs: []string{unix},
@@ -113,6 +113,7 @@ var rooms = map[string]room{
 	"contrib":                     {},
 	"internal/service":            {ours: []string{"contrib"}},
 	"internal/boot":               {theirs: []string{unix}},
+	"internal/calendar":           {},
 	"internal/thread":             {theirs: []string{unix}},
 	"internal/launcher":           {ours: []string{"sandbox", "sandbox/local", "internal/doctor"}},
 	"internal/programs":           {ours: []string{"internal/trust"}},

@@ -1,0 +1,164 @@
+package calendar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"torno/internal/boot"
+)
+
+// FileName is the name of a calendar's file in the directory of its user.
+const FileName = "calendar"
+
+// Clocks show the present moment.
+type Clocks func() Sight
+
+// Machine are the clocks of this machine.
+func Machine() Sight { return Sight{Wall: time.Now().Round(0).UTC(), At: boot.Now()} } // Round: differences by the wall clock
+
+// saveEvery is how old the believed time in the file may be.
+const saveEvery = time.Hour
+
+// Calendar tells the believed time. All its methods may be called at once.
+type Calendar struct {
+	clocks Clocks
+	file   string
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	belief belief
+	saved  belief
+	failed bool // to write the file, which was said
+}
+
+// Open goes on with the calendar of a directory, by the clocks of this machine.
+func Open(dir string, log *slog.Logger) *Calendar { return OpenBy(Machine, dir, log) }
+
+// OpenBy goes on with the calendar of a directory. A file that cannot be read is said and counts as none.
+func OpenBy(clocks Clocks, dir string, log *slog.Logger) *Calendar {
+	c := &Calendar{clocks: clocks, file: filepath.Join(dir, FileName), log: log}
+	raw, err := os.ReadFile(c.file)
+	if err == nil {
+		err = json.Unmarshal(raw, &c.belief)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.belief = belief{}
+		log.Warn("the calendar cannot be read, so the clock is believed as it stands", "file", c.file, "error", err)
+	}
+	c.saved = c.belief
+	return c
+}
+
+// Now returns the believed time.
+func (c *Calendar) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen, before := c.clocks(), c.belief
+	now := c.belief.look(seen)
+	c.say(before, seen, now)
+	if c.isWorthSaving(seen) {
+		c.save()
+	}
+	return now
+}
+
+// lookEvery is how often a Loop looks at the clocks.
+const lookEvery = time.Minute
+
+// Loop looks at the clocks until ctx is done. Without it a jump begins to last only when somebody asks for the time.
+func (c *Calendar) Loop(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		c.Now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Doubt is a clock that is not believed.
+type Doubt struct {
+	Clock    time.Time     `json:"clock"`    // what it shows
+	Believed time.Time     `json:"believed"` // what counts meanwhile
+	Left     time.Duration `json:"left"`     // how long it has to stay there until it is taken, in nanoseconds
+}
+
+// Doubt returns the doubt of the clock. It is nil while the clock is believed.
+func (c *Calendar) Doubt() *Doubt {
+	believed := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.belief.Doubt.isZero() {
+		return nil
+	}
+	seen := c.clocks()
+	return &Doubt{Clock: seen.Wall, Believed: believed, Left: c.belief.waits(seen.At, seen.Wall.Sub(believed))}
+}
+
+// say tells what has become of a doubt.
+func (c *Calendar) say(before belief, seen Sight, now time.Time) {
+	had, has := before.Doubt, c.belief.Doubt
+	switch {
+	case !has.isZero() && has != had:
+		c.log.Warn("the clock has jumped; until it has stayed there, days and ages go on by the time since the boot",
+			"clock", seen.Wall, "believed", now.UTC(), "taken_in", c.belief.waits(seen.At, seen.Wall.Sub(now)))
+	case has.isZero() && !had.isZero():
+		least, slack := before.passedUntil(seen.At)
+		if jump := seen.Wall.Sub(least); jump > slack || jump < -Step {
+			c.log.Warn("the clock has stayed where it jumped to, and is believed now", "clock", seen.Wall, "instead_of", least.UTC())
+			return
+		}
+		c.log.Info("the clock is right again", "clock", seen.Wall)
+	}
+}
+
+// isWorthSaving says whether the file is too far from what is believed.
+func (c *Calendar) isWorthSaving(seen Sight) bool {
+	if c.saved.Doubt != c.belief.Doubt || c.saved.Ahead != c.belief.Ahead {
+		return true
+	}
+	if c.belief.Known == c.saved.Known {
+		return false
+	}
+	passed, known := c.saved.Known.passed(seen.At)
+	drift := c.belief.Known.Wall.Sub(c.saved.Known.Wall) - passed
+	return !known || passed >= saveEvery || drift.Abs() > Step/10
+}
+
+// save writes the file. A calendar that cannot be written goes on in memory, which is said once.
+func (c *Calendar) save() {
+	c.saved = c.belief
+	err := c.write()
+	if err != nil && !c.failed {
+		c.log.Warn("the calendar cannot be written, so a restart believes the clock as it stands then", "error", err)
+	}
+	c.failed = err != nil
+}
+
+// write puts the file into the place of the one before, and waits for the disk: a power cut must not leave half of it.
+func (c *Calendar) write() error {
+	raw, err := json.Marshal(c.belief)
+	if err != nil {
+		return fmt.Errorf("write the calendar: %w", err)
+	}
+	fresh, err := os.OpenFile(c.file+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the calendar: %w", err)
+	}
+	_, err = fresh.Write(raw)
+	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err != nil {
+		return fmt.Errorf("write the calendar: %w", err)
+	}
+	return os.Rename(fresh.Name(), c.file)
+}
