@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"torno/internal/cli"
 	"torno/internal/gateway"
@@ -32,7 +33,7 @@ func (t *trial) alone(ctx context.Context, a *app, u *gateway.Upstream, table pr
 		return err
 	}
 	defer os.RemoveAll(state)
-	ledger, err := budget.Open(filepath.Join(state, "budget"))
+	ledger, err := budget.Open(filepath.Join(state, "budget"), time.Now)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"torno/internal/calendar"
 	"torno/internal/cli"
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
@@ -125,7 +126,8 @@ func (s *serving) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := budget.Open(at.budget)
+	days := calendar.Open(at.budget, s.log)
+	ledger, err := budget.Open(at.budget, days.Now)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (s *serving) serve(ctx context.Context) error {
 			s.log.Error("the budgets could not be closed", "error", err)
 		}
 	}()
-	s.g = gateway.New(gateway.Config{Dir: at.doors, Shown: filepath.Join(s.state, doorsName), Records: at.records, Caches: at.caches, Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
+	s.g = gateway.New(gateway.Config{Dir: at.doors, Shown: filepath.Join(s.state, doorsName), Records: at.records, Caches: at.caches, Ledger: ledger, Calendar: days, Scrub: s.known.Scrub, Log: s.log})
 	if err := s.load(ctx); err != nil && s.config != "" {
 		return configError{err}
 	} else if err != nil {
@@ -144,6 +146,7 @@ func (s *serving) serve(ctx context.Context) error {
 		return err
 	}
 	defer s.shut()
+	go days.Loop(ctx)
 	return s.answer(ctx, at.listen)
 }
 

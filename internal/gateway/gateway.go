@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"torno/internal/calendar"
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/cache"
 	"torno/internal/gateway/credential"
@@ -31,8 +32,10 @@ type Config struct {
 	Records string // holds the records of doors that have one
 	Caches  string // holds the files of registries that are kept; "" keeps none
 	Ledger  *budget.Ledger
-	Scrub   func(text string) string // takes all secrets out of a text
-	Log     *slog.Logger
+	// Calendar tells the ledger its days; nil where that goes by the clock.
+	Calendar *calendar.Calendar
+	Scrub    func(text string) string // takes all secrets out of a text
+	Log      *slog.Logger
 }
 
 // Bounds over all doors.

@@ -100,7 +100,7 @@ func bare(t testing.TB, url string) *rig {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	r := &rig{TB: t, url: url, key: &key{text: secret}, dir: dir, said: &locked{}}
-	if r.ledger, err = budget.Open(t.TempDir()); err != nil {
+	if r.ledger, err = budget.Open(t.TempDir(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.ledger.Close() })

@@ -36,7 +36,7 @@ func newNear(t *testing.T) *near {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	ledger, err := budget.Open(t.TempDir())
+	ledger, err := budget.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,12 @@ import (
 // book is the sum of the lines of a ledger. It does no input and no output: the ledger applies each line to it when
 // the line is written, and again when the ledger is read.
 type book struct {
+	version  int // of the lines that come next
 	accounts map[key]*account
+	days     map[string][]int64 // by outbox: those that have an account
 	open     map[uint64]*entry
 	last     uint64 // the highest number of a reservation
-	day      int64  // the highest day on which something was spent
+	day      int64  // the present one
 	boot     string // of the machine, when the last process opened the ledger
 	begun    bool
 	ended    bool // that process closed it
@@ -34,7 +36,7 @@ type entry struct {
 }
 
 func newBook() *book {
-	return &book{accounts: map[key]*account{}, open: map[uint64]*entry{}}
+	return &book{accounts: map[key]*account{}, days: map[string][]int64{}, open: map[uint64]*entry{}}
 }
 
 // use is the part of an account's limits that is used up. The open sum is made anew each time, since a sum that stopped at the
@@ -51,13 +53,67 @@ func (b *book) use(k key) use {
 	return u
 }
 
+// counted is the use that a scope's limits are about. For a day that includes what was noted under later days: the clock was ahead
+// then and was set back, so it was spent today.
+func (b *book) counted(k key) use {
+	u := b.use(k)
+	if k.Kind != OutboxDay || k.Day > b.day {
+		return u
+	}
+	for _, day := range b.days[k.ID] {
+		if day > k.Day {
+			later := b.use(key{k.Scope, day})
+			u.spent, u.open, u.parallel = u.spent.plus(later.spent), u.open.plus(later.open), u.parallel+later.parallel
+		}
+	}
+	return u
+}
+
+// keptDays is how many days before the present one an outbox keeps. A clock that jumps ahead, and is set back, finds its day again.
+const keptDays = 3
+
+// moveTo goes on to a day. When a later one begins, those behind it are forgotten, since a clock that was ahead has noted them, and so
+// are those that lie far back.
+func (b *book) moveTo(day int64) {
+	later := day > b.day
+	b.day = day
+	if !later {
+		return
+	}
+	for outbox, days := range b.days {
+		days = slices.Sorted(slices.Values(days))
+		present, _ := slices.BinarySearch(days, day)
+		for i, d := range days {
+			k := key{Scope{OutboxDay, outbox}, d}
+			if (d > day || i < present-keptDays) && len(b.accounts[k].open) == 0 {
+				b.remove(k)
+			}
+		}
+	}
+}
+
 func (b *book) account(k key) *account {
 	a := b.accounts[k]
 	if a == nil {
 		a = &account{open: map[uint64]vector{}}
 		b.accounts[k] = a
+		if k.Kind == OutboxDay {
+			b.days[k.ID] = append(b.days[k.ID], k.Day)
+		}
 	}
 	return a
+}
+
+func (b *book) remove(k key) {
+	delete(b.accounts, k)
+	if k.Kind != OutboxDay {
+		return
+	}
+	left := slices.DeleteFunc(b.days[k.ID], func(day int64) bool { return day == k.Day })
+	b.days[k.ID] = left
+	if len(left) == 0 {
+		delete(b.days, k.ID)
+	}
 }
 
 // apply takes a line. A line that cannot follow those before it is an error, and changes nothing.
@@ -88,6 +144,9 @@ func (b *book) operate(r record) error {
 		return b.settle(r)
 	case opSpent, opForget:
 		return b.one(r)
+	case opDay:
+		b.moveTo(r.Day)
+		return nil
 	}
 	return fmt.Errorf("the operation %q is not known", r.Op)
 }
@@ -95,7 +154,7 @@ func (b *book) operate(r record) error {
 // begin counts as spent what another process left open. After another start of the machine lines may be lost, and each
 // scope counts what it was allowed ahead.
 func (b *book) begin(r record) error {
-	if r.Version != version {
+	if r.Version < firstVersion || r.Version > version {
 		return fmt.Errorf("the ledger has version %d, and this program knows %d", r.Version, version)
 	}
 	b.foldOpen()
@@ -104,7 +163,7 @@ func (b *book) begin(r record) error {
 			a.spent = a.spent.atLeast(a.ahead)
 		}
 	}
-	b.boot, b.begun, b.ended = r.Boot, true, false
+	b.version, b.boot, b.begun, b.ended = r.Version, r.Boot, true, false
 	b.last, b.day = max(b.last, r.ID), max(b.day, r.Day)
 	return nil
 }
@@ -122,7 +181,9 @@ func (b *book) reserve(r record) error {
 	e := &entry{of: r.Of, bound: r.Amount.vector()}
 	for _, k := range r.Of {
 		b.account(k).open[r.ID] = e.bound
-		b.day = max(b.day, k.Day)
+		if b.version == firstVersion { // a day began with what was reserved on it
+			b.day = max(b.day, k.Day)
+		}
 	}
 	b.open[r.ID], b.last = e, r.ID
 	return nil
@@ -159,19 +220,15 @@ func (b *book) one(r record) error {
 		if len(a.open) > 0 {
 			return fmt.Errorf("%s has open reservations", r.Of[0])
 		}
-		delete(b.accounts, r.Of[0])
+		b.remove(r.Of[0])
 	}
 	return nil
 }
 
-// lines are the shortest ledger that amounts to the same. Days before the present one are dropped: no limit asks for them.
+// lines are the shortest ledger that amounts to the same.
 func (b *book) lines() []record {
 	var accounts, open []record
 	for k, a := range b.accounts {
-		if k.Kind == OutboxDay && k.Day < b.day {
-			delete(b.accounts, k)
-			continue
-		}
 		accounts = append(accounts, record{
 			Op: opSpent, Of: []key{k}, Amount: a.spent.amount(), Ahead: []ahead{{k, a.ahead.amount()}},
 		})

@@ -242,7 +242,7 @@ func TestAnErrorOfDamageSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // it is not mended by looking at it, and the lock is free
-		_, err := Open(dir)
+		_, err := Open(dir, time.Now)
 		if _, ok := errors.AsType[*DamagedError](err); !ok || !strings.Contains(err.Error(), "line 1 of the budgets' ledger in "+dir) {
 			t.Errorf("%v", err)
 		}

@@ -20,7 +20,8 @@
 //     scopes may cost ahead, is flushed, and after another start of the machine that much counts.
 //   - A request is refused only if it does not fit although all requests under way were free. Else it waits for them.
 //   - A share of each limit (KeepForLast) is left for final answers: for requests of which the caller says so.
-//   - A day begins once. The clock may jump: the ledger's day is the latest on which something was spent.
+//   - A day has its budget once. The day is that of a believed clock (package calendar), which may be set back all the same: what was
+//     noted under later days counts for today then, until the next day begins.
 //   - One process has the ledger (*HeldError). Damage that no sudden stop explains is said and not mended (*DamagedError):
 //     what was spent is not known then, so the operator decides.
 //
@@ -30,7 +31,7 @@
 // # The file
 //
 // Each line is a checksum and a record; a process begins with one that has its boot and ends with another, between them are
-// reserve, settle and forget. A line is one write, so a kill leaves whole lines and at most the beginning of one. Before the
+// reserve, settle, forget and day. A line is one write, so a kill leaves whole lines and at most the beginning of one. Before the
 // first and the last line of a process all others are flushed; so is a line that lets scopes cost more. What a power cut
 // explains follows from that (isTail). A book (book.go) is what the lines amount to, and the same code applies a line when
 // it is written and when it is read. When most lines are of the past the ledger is written anew beside itself and renamed.

@@ -42,8 +42,8 @@ type Ledger struct {
 }
 
 // Open opens the ledger of a directory, which it makes. It is a *HeldError while another process has it, and a
-// *DamagedError where a line cannot be read: then it is not known what was spent.
-func Open(dir string) (*Ledger, error) {
+// *DamagedError where a line cannot be read: then it is not known what was spent. now tells the time by which days begin (package calendar).
+func Open(dir string, now func() time.Time) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the budgets: %w", err)
 	}
@@ -54,7 +54,7 @@ func Open(dir string) (*Ledger, error) {
 		}
 		return nil, err
 	}
-	l, err := open(setting{disk: directory(dir), dir: dir, boot: boot.Now().ID, now: time.Now, least: compactAt})
+	l, err := open(setting{disk: directory(dir), dir: dir, boot: boot.Now().ID, now: now, least: compactAt})
 	if err != nil {
 		return nil, errors.Join(err, held.Unlock())
 	}
@@ -161,7 +161,7 @@ type Use struct {
 func (l *Ledger) Use(scope Scope) Use {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u := l.book.use(l.keyOf(scope))
+	u := l.book.counted(l.keyOf(scope))
 	return Use{Spent: u.spent.amount(), Open: u.open.amount(), Parallel: u.parallel}
 }
 
@@ -203,18 +203,30 @@ func (l *Ledger) Scopes(kind, after string, limit int) []string {
 
 const daySeconds = 24 * 60 * 60
 
-// today is the day of UTC whose budget counts. It never goes back: where the clock jumped ahead, something was spent, and the
-// clock was set back, no day begins anew until the clock has passed that day.
-func (l *Ledger) today() int64 { return max(l.book.day, l.clockDay()) }
+// today is the day of UTC whose budget counts, in days since 1970. Before that it is the first.
+func (l *Ledger) today() int64 { return max(l.now().Unix()/daySeconds, 1) }
 
-// clockDay is the day of the clock, in days since 1970. Before that it is the first.
-func (l *Ledger) clockDay() int64 { return max(l.now().Unix()/daySeconds, 1) }
+// turnDay returns today, and notes it where it is another day than before.
+func (l *Ledger) turnDay() (int64, error) {
+	today := l.today()
+	if today == l.book.day {
+		return today, nil
+	}
+	if err := l.write(record{Op: opDay, Day: today}); err != nil {
+		return 0, fmt.Errorf("write the day: %w", err)
+	}
+	l.wake() // those that wait look at the new day's budget
+	return today, nil
+}
 
-// keyOf is the scope in the ledger.
-func (l *Ledger) keyOf(scope Scope) key {
+// keyOf is the scope in the ledger now.
+func (l *Ledger) keyOf(scope Scope) key { return keyOn(l.today(), scope) }
+
+// keyOn is the scope in the ledger on a day.
+func keyOn(day int64, scope Scope) key {
 	k := key{Scope: scope}
 	if scope.Kind == OutboxDay {
-		k.Day = l.today()
+		k.Day = day
 	}
 	return k
 }

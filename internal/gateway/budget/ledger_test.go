@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func spend(dir string) {
-	l, err := Open(dir)
+	l, err := Open(dir, time.Now)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -42,7 +42,7 @@ func spend(dir string) {
 
 func ledger(t *testing.T, dir string) *Ledger {
 	t.Helper()
-	l, err := Open(dir)
+	l, err := Open(dir, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestAKilledProcess(t *testing.T) {
 			}
 			said++
 		}
-		if _, err := Open(dir); !isHeld(err, process.Process.Pid) {
+		if _, err := Open(dir, time.Now); !isHeld(err, process.Process.Pid) {
 			t.Errorf("a second ledger of the directory: %v", err)
 		}
 		process.Process.Kill()
@@ -143,7 +143,7 @@ func isHeld(err error, pid int) bool {
 func TestTwoLedgersOfOneDirectory(t *testing.T) {
 	dir := t.TempDir()
 	l := ledger(t, dir)
-	if _, err := Open(dir); !isHeld(err, os.Getpid()) {
+	if _, err := Open(dir, time.Now); !isHeld(err, os.Getpid()) {
 		t.Errorf("the second: %v", err)
 	}
 	reserve(t, l, oneRequest, run(Limits{}))
@@ -312,38 +312,6 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	limited := run(Limits{InputTokens: new(int64(math.MaxInt64 - 1))})
 	if _, err := l.Reserve(t.Context(), []Claim{limited}, Amount{InputTokens: 1}, false); err == nil {
 		t.Error("more than everything was spent, and one more is allowed")
-	}
-}
-
-// TestTheClockJumps: a day begins once. Setting the clock ahead begins a later one, and setting it back none.
-func TestTheClockJumps(t *testing.T) {
-	tape, clock := newTape(), int64(100*daySeconds)
-	start := func() *Ledger {
-		l, err := open(setting{disk: tape, boot: "1", now: func() time.Time { return time.Unix(clock, 0) }, least: compactAt})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	l := start()
-	claim := Claim{Scope{OutboxDay, "o"}, Limits{Requests: new(int64(1))}}
-	for i, c := range []struct {
-		day    int64
-		fits   bool
-		behind bool
-	}{{100, true, false}, {100, false, false}, {99, false, true}, {-5, false, true}, {103, true, false}, {101, false, true}, {103, false, false}, {104, true, false}} {
-		clock = c.day * daySeconds
-		if i%2 == 1 {
-			tape = tape.afterKill()
-			l = start()
-		}
-		_, err := l.Reserve(t.Context(), []Claim{claim}, oneRequest, false)
-		if _, ok := errors.AsType[*Spent](err); ok == c.fits || err != nil && !ok {
-			t.Errorf("on day %d: %v", c.day, err)
-		}
-		if today := l.today(); today > l.clockDay() != c.behind || today < c.day {
-			t.Errorf("on day %d the ledger counts day %d, and the clock says %d", c.day, today, l.clockDay())
-		}
 	}
 }
 

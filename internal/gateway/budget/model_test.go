@@ -19,7 +19,7 @@ type world struct {
 	tape    *tape
 	boots   int
 	clock   int64 // seconds
-	day     int64 // the highest on which something was spent
+	day     int64 // the present one
 	ledger  *Ledger
 	past    []request // of processes before; each is settled
 	now     []*request
@@ -86,18 +86,79 @@ func (w *world) step() bool {
 	return !w.tape.dead
 }
 
-func (w *world) today() int64 { return max(w.day, w.clock/daySeconds) }
+// turnDay goes on to the day of the clock, as the ledger does when it is asked. It returns what to do when the process dies in that.
+func (w *world) turnDay() (died func()) {
+	day := w.clock / daySeconds
+	var gone []key
+	if day > w.day {
+		gone = w.stale(day)
+	}
+	w.day = day
+	past, now := slices.Clone(w.past), make([][]key, len(w.now))
+	for i, r := range w.now {
+		now[i] = r.of
+	}
+	for _, k := range gone {
+		w.drop(k)
+	}
+	return func() {
+		w.past = past
+		for i, of := range now {
+			w.now[i].of = of
+		}
+		for _, k := range gone {
+			w.perhapsForgotten(k)
+		}
+	}
+}
+
+// stale are the days that are forgotten when another one begins: those behind it, and all before it but the last three.
+func (w *world) stale(day int64) (gone []key) {
+	var days []key
+	note := func(r *request) {
+		for _, k := range r.of {
+			if k.Kind == OutboxDay && !slices.Contains(days, k) {
+				days = append(days, k)
+			}
+		}
+	}
+	for i := range w.past {
+		note(&w.past[i])
+	}
+	for _, r := range w.now {
+		note(r)
+	}
+	slices.SortFunc(days, func(a, b key) int { return int(b.Day - a.Day) })
+	before := 0
+	for _, k := range days {
+		if k.Day < day {
+			before++
+		}
+		if (k.Day > day || before > 3) && w.open(k) == 0 {
+			gone = append(gone, k)
+		}
+	}
+	return gone
+}
+
+func (w *world) perhapsForgotten(k key) {
+	if w.perhaps == nil {
+		w.perhaps = map[key]bool{}
+	}
+	w.perhaps[k] = true
+}
 
 func (w *world) reserve() {
 	scopes := []Scope{{Run, "r1"}, {Run, "r2"}, {Tree, "t"}, {OutboxDay, "/outbox"}}
 	w.random.Shuffle(len(scopes), func(i, j int) { scopes[i], scopes[j] = scopes[j], scopes[i] })
 	var claims []Claim
 	r := &request{bound: w.amount()}
+	died := w.turnDay()
 	for _, s := range scopes[:1+w.random.IntN(3)] {
 		claims = append(claims, Claim{s, w.limits()})
 		k := key{Scope: s}
 		if s.Kind == OutboxDay {
-			k.Day = w.today()
+			k.Day = w.day
 		}
 		r.of = append(r.of, k)
 	}
@@ -107,6 +168,7 @@ func (w *world) reserve() {
 	cancel() // it does not wait
 	reservation, err := w.ledger.Reserve(ctx, claims, r.bound.amount(), last)
 	if w.tape.dead {
+		died()
 		r.most = r.bound // it may have been written
 		w.now = append(w.now, r)
 		return
@@ -127,13 +189,6 @@ func (w *world) reserve() {
 	if got == fits {
 		r.reservation, r.least, r.most = reservation, r.bound, r.bound
 		w.now = append(w.now, r)
-		w.noteDay(r)
-	}
-}
-
-func (w *world) noteDay(r *request) {
-	for _, k := range r.of {
-		w.day = max(w.day, k.Day)
 	}
 }
 
@@ -213,17 +268,17 @@ func saturated(all ...*big.Int) int64 {
 	return total.Int64()
 }
 
-// sums are what a scope has settled, and that with what is open.
+// sums are what counts for a scope: what is settled, and that with what is open.
 func (w *world) sums(k key) (settled, all [sums]*big.Int) {
 	for i := range settled {
 		settled[i], all[i] = new(big.Int), new(big.Int)
 	}
 	add := func(r *request) {
 		for i := range settled {
-			if r.is(k) {
+			if r.countsFor(k) {
 				all[i].Add(all[i], big.NewInt(r.most[i]))
 			}
-			if r.is(k) && r.ended {
+			if r.countsFor(k) && r.ended {
 				settled[i].Add(settled[i], big.NewInt(r.most[i]))
 			}
 		}
@@ -239,6 +294,16 @@ func (w *world) sums(k key) (settled, all [sums]*big.Int) {
 
 func (w *world) parallel(k key) (n int64) {
 	for _, r := range w.now {
+		if r.countsFor(k) && !r.ended {
+			n++
+		}
+	}
+	return n
+}
+
+// open is how many requests of exactly this key are under way.
+func (w *world) open(k key) (n int64) {
+	for _, r := range w.now {
 		if r.is(k) && !r.ended {
 			n++
 		}
@@ -246,13 +311,11 @@ func (w *world) parallel(k key) (n int64) {
 	return n
 }
 
-func (r *request) is(k key) bool {
-	for _, own := range r.of {
-		if own == k {
-			return true
-		}
-	}
-	return false
+func (r *request) is(k key) bool { return slices.Contains(r.of, k) }
+
+// countsFor says whether a request counts for a scope. For a day those of later days do.
+func (r *request) countsFor(k key) bool {
+	return slices.ContainsFunc(r.of, func(own key) bool { return own.Scope == k.Scope && own.Day >= k.Day })
 }
 
 // end ends a request that is under way, if there is one.
@@ -305,11 +368,16 @@ func (w *world) forget() {
 		}
 		return
 	case w.tape.dead:
-		w.perhaps = map[key]bool{k: true}
+		w.perhapsForgotten(k)
 		return
 	case err != nil:
 		w.t.Fatal(err)
 	}
+	w.drop(k)
+}
+
+// drop takes a scope out of all requests.
+func (w *world) drop(k key) {
 	for i := range w.past {
 		w.past[i].drop(k)
 	}
@@ -320,8 +388,12 @@ func (w *world) forget() {
 
 // expect costs nothing, whatever happens meanwhile.
 func (w *world) expect() {
+	died := w.turnDay()
 	err := w.ledger.Expect(Scope{Run, fmt.Sprint("r", 1+w.random.IntN(2))}, w.amount().amount())
-	if err != nil && !w.tape.dead {
+	switch {
+	case w.tape.dead:
+		died()
+	case err != nil:
 		w.t.Fatal(err)
 	}
 }
@@ -331,14 +403,12 @@ func (r *request) drop(k key) {
 	r.of = slices.DeleteFunc(slices.Clone(r.of), func(own key) bool { return own == k })
 }
 
-// keys are the scopes whose sums count still, and all runs that the ledger knows.
+// keys are the scopes of all requests, and those that the ledger knows.
 func (w *world) keys() map[key]bool {
 	all := map[key]bool{}
 	note := func(r *request) {
 		for _, k := range r.of {
-			if k.Kind != OutboxDay || k.Day >= w.day {
-				all[k] = true
-			}
+			all[k] = true
 		}
 	}
 	for i := range w.past {
@@ -348,9 +418,7 @@ func (w *world) keys() map[key]bool {
 		note(r)
 	}
 	for k := range w.ledger.book.accounts {
-		if k.Kind == Run {
-			all[k] = true
-		}
+		all[k] = true
 	}
 	return all
 }
@@ -391,10 +459,10 @@ func (w *world) next(tape *tape, sameBoot bool) {
 	if !w.start() {
 		w.t.Fatal("it died")
 	}
-	w.day = max(w.day, w.ledger.book.day) // a request whose process died may have been written on a later day
+	w.day = w.ledger.book.day // the line of another day may not have been written
 	w.check(sameBoot)
 	counted := map[key]vector{}
-	for k := range w.keys() {
+	for k := range w.ledger.book.accounts {
 		u := w.ledger.book.use(k)
 		counted[k] = u.spent
 		if u.parallel != 0 {

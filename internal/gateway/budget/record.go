@@ -10,8 +10,11 @@ import (
 	"torno/internal/strictjson"
 )
 
-// version is of the ledger's format.
-const version = 1
+// version is of the ledger's format. Lines of the first one are read too: they have no opDay.
+const (
+	firstVersion = 1
+	version      = 2
+)
 
 // operation is the kind of a line of the ledger.
 type operation string
@@ -23,6 +26,7 @@ const (
 	opSettle  operation = "settle"  // what it cost
 	opSpent   operation = "spent"   // sets what a scope cost, in a ledger that was written anew
 	opForget  operation = "forget"
+	opDay     operation = "day" // another day is the present one, also an earlier one when the clock was set back
 )
 
 // key is a scope, with the day if its budget is a budget by the day.

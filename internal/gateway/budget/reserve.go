@@ -80,10 +80,14 @@ func (l *Ledger) try(claims []Claim, bound Amount, last bool) (r *Reservation, w
 	if l.closed {
 		return nil, nil, nil, errClosed
 	}
+	today, err := l.turnDay()
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	keys := make([]key, len(claims))
 	for i, c := range claims {
-		keys[i] = l.keyOf(c.Scope)
-		u := l.book.use(keys[i])
+		keys[i] = keyOn(today, c.Scope)
+		u := l.book.counted(keys[i])
 		switch v, w := c.Limits.judge(u, bound, last); v {
 		case exceeds:
 			return nil, nil, nil, c.Limits.spent(c.Scope, w, u, bound, last)
@@ -141,7 +145,11 @@ func (l *Ledger) Expect(scope Scope, bound Amount) error {
 	if l.closed {
 		return errClosed
 	}
-	of := []key{l.keyOf(scope)}
+	today, err := l.turnDay()
+	if err != nil {
+		return err
+	}
+	of := []key{keyOn(today, scope)}
 	ahead := l.ahead(of, bound.vector())
 	if len(ahead) == 0 {
 		return nil

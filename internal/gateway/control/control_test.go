@@ -27,7 +27,7 @@ func newGateway(t *testing.T) *gateway.Gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	ledger, err := budget.Open(t.TempDir())
+	ledger, err := budget.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
