@@ -16,7 +16,7 @@ import (
 
 // newCollector looks after the workspaces of outboxes that lie in their own directories.
 func (w *Watcher) newCollector() *collect.Collector {
-	ports := collect.Ports{Journal: w.journal, Take: w.takeWorkspace, Reads: w.isRead, Open: w.config.Workspaces, Hangs: w.hangs, Log: w.log}
+	ports := collect.Ports{Journal: w.journal, Take: w.takeWorkspace, Reads: w.isRead, Open: w.config.Workspaces, Hangs: w.hangs, Now: w.config.Now, Log: w.log}
 	if w.config.Sessions != nil {
 		ports.GoesOn = w.config.Sessions.Keeps
 	}

@@ -266,7 +266,7 @@ func TestASessionKeepsItsWorkspace(t *testing.T) {
 	d := newMinds(t, func(c *Config) {
 		c.Collect = collect.Rule{Which: collect.Made, Age: time.Nanosecond}
 		var err error
-		if sessions, err = session.Open(state, session.Usual, c.Log); err != nil {
+		if sessions, err = session.Open(state, session.Usual, time.Now, c.Log); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { sessions.Close() })

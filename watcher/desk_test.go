@@ -134,7 +134,7 @@ func (d *desk) open() {
 	d.must(err)
 	d.fake = d.world.Launcher(d.journal.Installation())
 	d.config.Journal = d.journal
-	kept, err := events.Open(d.state, events.Usual, d.config.Log)
+	kept, err := events.Open(d.state, events.Usual, time.Now, d.config.Log)
 	d.must(err)
 	d.Cleanup(func() { kept.Close() })
 	d.config.Events = kept

@@ -21,7 +21,7 @@ func (o *Operator) Collect(ctx context.Context, ask control.Collect) ([]control.
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.kept.Look(ctx, id, collect.Ask{DryRun: ask.DryRun, Age: ask.Age, Now: true})
+	found, err := w.kept.Look(ctx, id, collect.Ask{DryRun: ask.DryRun, Age: ask.Age})
 	var all []control.Workspace
 	for _, f := range found {
 		all = append(all, control.Workspace{

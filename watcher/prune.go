@@ -40,6 +40,7 @@ type pruner struct {
 	bounds   journal.Retention
 	outboxes []string
 	gone     func(ctx context.Context, outbox string, row journal.Over) (bool, error)
+	now      func() time.Time
 	log      *slog.Logger
 
 	share limit.Share
@@ -47,7 +48,7 @@ type pruner struct {
 
 func (w *Watcher) newPruner() *pruner {
 	p := &pruner{
-		archive: w.journal, bounds: w.config.Retention, gone: w.requestIsGone, log: w.log,
+		archive: w.journal, bounds: w.config.Retention, gone: w.requestIsGone, now: w.config.Now, log: w.log,
 		share: limit.Share{Of: pruneShare},
 	}
 	for _, box := range w.boxes {
@@ -78,7 +79,7 @@ func (p *pruner) loop(ctx context.Context) {
 func (p *pruner) round(ctx context.Context) error {
 	if p.bounds.Age > 0 {
 		crash.At("prune.directories")
-		if err := p.archive.ForgetDirectories(ctx, time.Now().Add(-p.bounds.Age)); err != nil {
+		if err := p.archive.ForgetDirectories(ctx, p.now().Add(-p.bounds.Age)); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (p *pruner) round(ctx context.Context) error {
 
 // rows prunes what is over in an outbox and whose request is gone (invariant I10).
 func (p *pruner) rows(ctx context.Context, outbox string) error {
-	since, err := p.archive.OverSince(ctx, outbox, p.bounds, time.Now())
+	since, err := p.archive.OverSince(ctx, outbox, p.bounds, p.now())
 	if err != nil || since.IsZero() {
 		return err
 	}
@@ -139,7 +140,7 @@ func (p *pruner) forget(ctx context.Context, outbox string, rows []journal.Over)
 
 // keys drops the keys that are not needed any more to refuse an old request.
 func (p *pruner) keys(ctx context.Context, outbox string) error {
-	since, err := p.archive.KeysSince(ctx, outbox, p.bounds, time.Now())
+	since, err := p.archive.KeysSince(ctx, outbox, p.bounds, p.now())
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func newCellar(rows int) *cellar {
 
 func prunerOf(s *cellar, gone func(string) (bool, error)) *pruner {
 	return &pruner{
-		archive: s, outboxes: []string{"main"}, log: slog.New(slog.DiscardHandler), share: limit.Share{Of: pruneShare},
+		archive: s, outboxes: []string{"main"}, now: time.Now, log: slog.New(slog.DiscardHandler), share: limit.Share{Of: pruneShare},
 		gone: func(_ context.Context, _ string, row journal.Over) (bool, error) { return gone(row.Key) },
 	}
 }
@@ -179,6 +179,25 @@ func TestARequestThatLiesThereKeepsItsRow(t *testing.T) {
 	d.pruneNow()
 	if _, ok, err := d.journal.Latest(t.Context(), d.box("main"), mustID(d, "s1")); ok || err != nil {
 		t.Errorf("the row is still there, %v", err)
+	}
+}
+
+// TestRetentionGoesByTheTimeThatIsBelieved: a clock that has jumped ahead prunes no row, no key and no directory before it is believed.
+func TestRetentionGoesByTheTimeThatIsBelieved(t *testing.T) {
+	behind := time.Hour
+	d := newDesk(t, func(c *Config) { c.Now = func() time.Time { return time.Now().Add(-behind) } })
+	a := d.submit(ask{id: "s1", task: "echo"})
+	d.response(a)
+	d.ended(a)
+	d.remove("request_s1.json")
+	d.pruneNow()
+	if n := len(d.rows()); n != 1 {
+		t.Errorf("by a clock that is not believed its run is too old, and %d rows are left", n)
+	}
+	behind = 0
+	d.pruneNow()
+	if n := len(d.rows()); n != 0 {
+		t.Errorf("the run is too old, and %d rows are left", n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/agent"
@@ -21,7 +22,7 @@ func newMinds(t *testing.T, change func(*Config)) *desk {
 	t.Helper()
 	d := newDesk(t, func(c *Config) {
 		state := t.TempDir()
-		store, err := session.Open(state, session.Usual, c.Log)
+		store, err := session.Open(state, session.Usual, time.Now, c.Log)
 		if err != nil {
 			t.Fatal(err)
 		}

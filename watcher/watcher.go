@@ -49,7 +49,9 @@ type Config struct {
 	Version  string
 	Timing   run.Timing
 	Clock    boot.Clock // by which the time of runs passes; zero means boot.Machine
-	Log      *slog.Logger
+	// Now tells the time of day that is believed (package calendar), by which what is kept has an age; nil means time.Now.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // Shutdown says what happens to running children when the watcher is told to stop.
@@ -89,6 +91,9 @@ type Watcher struct {
 
 // New prepares everything and touches nothing.
 func New(config Config) *Watcher {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	w := &Watcher{
 		config: config, timing: config.Timing.Usual(), journal: config.Journal, notices: notice.New(config.Log), notes: output.NewNotes(config.Notes),
 		schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)), hangs: hang.New(workspace.Calls, config.Log), log: config.Log, born: time.Now(), ready: make(chan struct{}),

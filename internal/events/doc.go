@@ -1,7 +1,7 @@
 // Package events keeps the watcher's own log of what happened in runs: the events that parents find in their outboxes, in the state
 // directory, where no parent can alter them. Operators read them from here.
 //
-//	store, err := events.Open(state, events.Usual, log)
+//	store, err := events.Open(state, events.Usual, now, log)
 //	store.Append(key, segment)                  // by the run's live output, before the outbox gets the same segment
 //	reader, err := store.Read(key, 57)          // what comes after event 57
 //	reader.Each(ctx, show)                      // all that is there; again whenever reader.Wake() says so

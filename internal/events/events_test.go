@@ -21,6 +21,7 @@ import (
 type desk struct {
 	*testing.T
 	state string
+	ahead time.Duration // of the believed time
 	store *Store
 }
 
@@ -32,7 +33,7 @@ func newDesk(t *testing.T, b Bounds) *desk {
 
 func (d *desk) open(b Bounds) {
 	d.Helper()
-	s, err := Open(d.state, b, slog.New(slog.DiscardHandler))
+	s, err := Open(d.state, b, func() time.Time { return time.Now().Add(d.ahead) }, slog.New(slog.DiscardHandler))
 	d.must(err)
 	d.store = s
 	d.Cleanup(func() { s.Close() })
@@ -263,7 +264,14 @@ func TestAllLogsAreBounded(t *testing.T) {
 	for _, l := range logs {
 		d.must(os.Chtimes(filepath.Join(d.state, Name, l.Name+suffix), old, old))
 	}
-	d.open(Bounds{Run: 64 << 10, Number: 1000, Bytes: 8 << 10, Age: time.Minute})
+	bounds := Bounds{Run: 64 << 10, Number: 1000, Bytes: 8 << 10, Age: time.Minute}
+	d.ahead = -2 * time.Hour // the clock has jumped, and is not believed
+	d.open(bounds)
+	if now, err := d.store.list(); err != nil || len(now) != len(logs) {
+		t.Errorf("by a clock that is not believed they are too old, and %d of %d are kept, %v", len(now), len(logs), err)
+	}
+	d.ahead = 0
+	d.open(bounds)
 	if logs, err := d.store.list(); err != nil || len(logs) != 0 {
 		t.Errorf("kept too long are %v, %v", logs, err)
 	}

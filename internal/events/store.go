@@ -42,6 +42,7 @@ var Usual = Bounds{Run: 4 << 20, Number: 4000, Bytes: 512 << 20}
 type Store struct {
 	dir    *os.Root
 	bounds Bounds
+	now    func() time.Time
 	log    *slog.Logger
 
 	mu      sync.Mutex // guards what follows; one segment is written at a time
@@ -50,8 +51,8 @@ type Store struct {
 	readers map[*Reader]struct{}
 }
 
-// Open opens the store of a state directory, which it makes.
-func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
+// Open opens the store of a state directory, which it makes. now tells the time by which logs have an age.
+func Open(state string, b Bounds, now func() time.Time, log *slog.Logger) (*Store, error) {
 	root, err := os.OpenRoot(state)
 	if err == nil {
 		err = root.MkdirAll(Name, 0o700)
@@ -64,7 +65,7 @@ func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bounds, s.log = b, log
+	s.bounds, s.now, s.log = b, now, log
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prune()
@@ -125,9 +126,10 @@ func (s *Store) prune() {
 		s.log.Warn("the events of runs cannot be looked through; they are again in an hour", "error", err)
 		return
 	}
+	now := s.now()
 	var young []evict.File
 	for _, l := range logs {
-		if s.bounds.Age > 0 && time.Since(l.At) > s.bounds.Age {
+		if s.bounds.Age > 0 && now.Sub(l.At) > s.bounds.Age {
 			s.remove(l)
 			continue
 		}

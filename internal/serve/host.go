@@ -13,6 +13,7 @@ import (
 
 	"torno/configs"
 	"torno/delegation"
+	"torno/internal/calendar"
 	"torno/internal/control"
 	"torno/internal/events"
 	gatewaycontrol "torno/internal/gateway/control"
@@ -70,6 +71,7 @@ type host struct {
 	locks     []*outboxLock     // of each of them
 	state     *stateLock
 	journal   *journal.Journal
+	calendar  *calendar.Calendar
 	notes     *os.Root
 	sessions  *session.Store
 	events    *events.Store
@@ -119,7 +121,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv), closed: closedOutboxes{}, canReopen: make(chan struct{})}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.makeState, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.makeState, h.openOutboxes, h.lock, h.openJournal, h.openCalendar, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
 		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
@@ -207,10 +209,16 @@ func (h *host) openNotes(context.Context) (err error) {
 	return err
 }
 
+// openCalendar has ages go by a clock that is believed.
+func (h *host) openCalendar(context.Context) error {
+	h.calendar = calendar.Open(h.Config.State, h.Log)
+	return nil
+}
+
 func (h *host) openSessions(context.Context) (err error) {
 	bounds := session.Usual
 	bounds.Age = h.Config.Retention.Age
-	if h.sessions, err = session.Open(h.Config.State, bounds, h.Log); err == nil {
+	if h.sessions, err = session.Open(h.Config.State, bounds, h.calendar.Now, h.Log); err == nil {
 		h.later(h.sessions.Close)
 	}
 	return err
@@ -219,7 +227,7 @@ func (h *host) openSessions(context.Context) (err error) {
 func (h *host) openEvents(context.Context) (err error) {
 	bounds := events.Usual
 	bounds.Age = h.Config.Retention.Age
-	if h.events, err = events.Open(h.Config.State, bounds, h.Log); err == nil {
+	if h.events, err = events.Open(h.Config.State, bounds, h.calendar.Now, h.Log); err == nil {
 		h.later(h.events.Close)
 	}
 	return err
@@ -255,7 +263,7 @@ func (h *host) makeWatcher(context.Context) error {
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},
-		Sessions: h.sessions, Events: h.events, Version: version.String(), Log: h.Log,
+		Sessions: h.sessions, Events: h.events, Version: version.String(), Now: h.calendar.Now, Log: h.Log,
 	}
 	h.connect(&config)
 	h.pools.join(&config)

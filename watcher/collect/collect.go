@@ -40,7 +40,9 @@ type Ports struct {
 	// Open opens the directory that a spec's workspace names, as a launcher would.
 	Open  func(sandbox.Spec) (workspace.Directory, error)
 	Hangs *hang.Calls
-	Log   *slog.Logger
+	// Now tells the time of day that is believed (package calendar): a clock that is set must not empty an outbox.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // ErrInUse says that a run needs a workspace.
@@ -63,8 +65,7 @@ type box struct {
 	filling sync.Mutex
 	fills   map[string]bool // names of directories that are being filled
 
-	mu  sync.Mutex                          // one look at a time
-	due map[delegation.SubagentID]time.Time // since when a workspace is too old
+	mu sync.Mutex // one look at a time
 }
 
 // New looks after nothing yet. Which outboxes there are is asked once, when that is needed.
@@ -72,7 +73,7 @@ func New(ports Ports, outboxes func() []Outbox, rule Rule) *Collector {
 	c := &Collector{Ports: ports, rule: rule}
 	c.boxes = sync.OnceValue(func() (all []*box) {
 		for _, o := range outboxes() {
-			all = append(all, &box{Outbox: o, Collector: c, soon: make(chan struct{}, 1), copies: make(chan struct{}, 1), fills: make(map[string]bool), due: make(map[delegation.SubagentID]time.Time)})
+			all = append(all, &box{Outbox: o, Collector: c, soon: make(chan struct{}, 1), copies: make(chan struct{}, 1), fills: make(map[string]bool)})
 		}
 		return all
 	})
@@ -102,7 +103,7 @@ func (c *Collector) Begin(ctx context.Context, outbox string, id delegation.Suba
 		return // it is a parent's own
 	}
 	if err == nil {
-		err = c.Journal.NoteWorkspace(ctx, journal.Workspace{Outbox: b.ID, Subagent: id, Directory: is, Made: made, Used: time.Now()})
+		err = c.Journal.NoteWorkspace(ctx, journal.Workspace{Outbox: b.ID, Subagent: id, Directory: is, Made: made, Used: c.Now()})
 	}
 	if err != nil {
 		c.Log.Warn("a workspace is not noted, and is not removed one day", "outbox", b.Name, "subagent", id, "error", err)
@@ -114,7 +115,7 @@ func (c *Collector) End(ctx context.Context, outbox string, id delegation.Subage
 	if c.boxOf(outbox) == nil || c.rule.Which == None {
 		return
 	}
-	if err := c.Journal.LeaveWorkspace(ctx, outbox, id, bytes, time.Now()); err != nil {
+	if err := c.Journal.LeaveWorkspace(ctx, outbox, id, bytes, c.Now()); err != nil {
 		c.Log.Warn("the last use of a workspace is not noted", "subagent", id, "error", err)
 	}
 }

@@ -19,57 +19,23 @@ import (
 	"torno/watcher/workspace"
 )
 
-// TestAClockThatIsSetRemovesNothingAtOnce: what is too old by the clock has to be so for an hour, and at all looks of that hour.
-func TestAClockThatIsSetRemovesNothingAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rule := Rule{Which: Made, Age: 30 * 24 * time.Hour}
-		w := journal.Workspace{Used: time.Now().Add(-365 * 24 * time.Hour)} // as the clock says now
-		b := &box{due: map[delegation.SubagentID]time.Time{}}
-		look := func(w journal.Workspace, ask Ask) string {
-			old := map[delegation.SubagentID]time.Time{}
-			why := b.over(rule, w, 1, 0, ask, old)
-			b.due = old
-			return why
-		}
-		fresh := w
-		fresh.Used = time.Now()
-		for _, step := range []struct {
-			what string
-			wait time.Duration
-			w    journal.Workspace
-			over bool
-		}{
-			{"the first look", 0, w, false},
-			{"not an hour later", 59 * time.Minute, w, false},
-			{"the clock was put back", 0, fresh, false},
-			{"it is set again", time.Hour, w, false},
-			{"for an hour", time.Hour, w, true},
-		} {
-			<-time.After(step.wait)
-			if why := look(step.w, Ask{}); (why != "") != step.over {
-				t.Errorf("%s: %q", step.what, why)
-			}
-		}
-		b.due = nil
-		if look(w, Ask{Now: true}) == "" {
-			t.Error("an operator who wants it now has to wait")
-		}
-	})
-}
-
-// TestAnOperatorsLookBeginsNoHour: what is too old by an age that an operator tries is not too old by the rule. Otherwise a clock that is set
-// within the next hour would have it removed at once.
-func TestAnOperatorsLookBeginsNoHour(t *testing.T) {
+// TestAgesGoByTheTimeThatIsBelieved, and not by the clock; so do the times of use.
+func TestAgesGoByTheTimeThatIsBelieved(t *testing.T) {
 	s := newScene(t)
 	s.rule.Age = 30 * 24 * time.Hour
-	s.w.Used = time.Now().Add(-time.Minute)
+	believed := time.Now().Add(-365 * 24 * time.Hour) // the clock has jumped
+	s.Now = func() time.Time { return believed }
 	s.must(s.Journal.NoteWorkspace(t.Context(), s.w))
-	found, err := s.look(t.Context(), Ask{DryRun: true, Age: time.Second, Now: true})
-	if err != nil || len(found) != 1 || found[0].Over == "" {
-		t.Errorf("it says %+v, %v", found, err)
-	}
-	if len(s.due) != 0 {
-		t.Errorf("since then it counts as too old: %v", s.due)
+	s.End(t.Context(), "box", s.w.Subagent, 0)
+	for _, step := range []struct {
+		wait time.Duration
+		over bool
+	}{{s.rule.Age, false}, {time.Hour, true}} {
+		believed = believed.Add(step.wait)
+		found, err := s.look(t.Context(), Ask{DryRun: true})
+		if err != nil || len(found) != 1 || (found[0].Over != "") != step.over {
+			t.Errorf("%s later it says %+v, %v", step.wait, found, err)
+		}
 	}
 }
 
@@ -94,7 +60,7 @@ func newScene(t *testing.T) *scene {
 	s.must(err)
 	t.Cleanup(func() { j.Close() })
 	log := slog.New(slog.DiscardHandler)
-	c := New(Ports{Journal: j, Hangs: hang.New(workspace.Calls, log), Log: log, Reads: func(string) bool { return false }},
+	c := New(Ports{Journal: j, Hangs: hang.New(workspace.Calls, log), Now: time.Now, Log: log, Reads: func(string) bool { return false }},
 		func() []Outbox { return []Outbox{{ID: "box", Name: "main", Dir: dir}} }, Rule{Which: Made})
 	s.box = c.boxes()[0]
 	s.Take = func(context.Context, Outbox, delegation.SubagentID) (func(), error) { return func() {}, nil }
@@ -228,7 +194,7 @@ func TestWithoutABirthNothingIsRemoved(t *testing.T) {
 	s.must(os.WriteFile(precious, nil, 0o644))
 	s.w.Directory.Birth = 0
 	s.must(s.Journal.NoteWorkspace(t.Context(), s.w))
-	found, err := s.look(t.Context(), Ask{Now: true})
+	found, err := s.look(t.Context(), Ask{})
 	if err != nil || len(found) != 1 || found[0].Gone || !strings.Contains(found[0].Kept, "file system") {
 		t.Errorf("it says %+v, %v", found, err)
 	}

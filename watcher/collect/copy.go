@@ -90,7 +90,7 @@ func (m *making) create(ctx context.Context) ([]string, error) {
 	}
 	var random [8]byte
 	rand.Read(random[:]) // never fails
-	staging := journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: m.ID, Subagent: m.id, Used: time.Now()}, Name: copyPrefix + hex.EncodeToString(random[:])}
+	staging := journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: m.ID, Subagent: m.id, Used: m.Now()}, Name: copyPrefix + hex.EncodeToString(random[:])}
 	crash.At("copy.noted")
 	m.busy(staging.Name, true)
 	if err := m.Journal.PartWithWorkspace(ctx, staging); err != nil {
@@ -258,7 +258,7 @@ func (m *making) publish(ctx context.Context, place, staging, work, base *os.Fil
 	if err != nil {
 		return err
 	}
-	w := journal.Workspace{Outbox: m.ID, Subagent: m.id, Directory: workIs, Made: true, Used: time.Now(), Origin: m.origin, Base: m.base}
+	w := journal.Workspace{Outbox: m.ID, Subagent: m.id, Directory: workIs, Made: true, Used: m.Now(), Origin: m.origin, Base: m.base}
 	crash.At("copy.known")
 	if err := m.Journal.NoteWorkspace(ctx, w); err != nil {
 		return err

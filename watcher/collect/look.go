@@ -17,7 +17,6 @@ import (
 type Ask struct {
 	DryRun bool
 	Age    time.Duration // instead of the rule's; 0 for the rule's
-	Now    bool          // no hour of being too old is waited for
 }
 
 // Found is a workspace that a look has come by.
@@ -29,11 +28,8 @@ type Found struct {
 	Gone bool   // it was there no more, or is being removed now
 }
 
-// How often an outbox is looked at, and how long a workspace has to be too old.
-const (
-	lookEvery = time.Hour
-	tooOldFor = time.Hour
-)
+// lookEvery is how often an outbox is looked at.
+const lookEvery = time.Hour
 
 // Loop looks at all outboxes each hour, and goes on first with what was begun, until ctx is done.
 func (c *Collector) Loop(ctx context.Context) {
@@ -95,10 +91,9 @@ func (b *box) look(ctx context.Context, ask Ask) ([]Found, error) {
 			bytes += w.Disk()
 		}
 	}
-	number := len(covered)
-	old := make(map[delegation.SubagentID]time.Time)
+	number, now := len(covered), b.Now()
 	for _, w := range covered {
-		f := Found{Workspace: w, Name: b.Name, Over: b.over(rule, w, number, bytes, ask, old)}
+		f := Found{Workspace: w, Name: b.Name, Over: rule.over(w, number, bytes, now)}
 		if f.Over != "" {
 			if f.Kept, f.Gone = b.judge(ctx, w, ask.DryRun); f.Gone || ask.DryRun && f.Kept == "" {
 				number--
@@ -110,31 +105,7 @@ func (b *box) look(ctx context.Context, ask Ask) ([]Found, error) {
 			return all, ctx.Err()
 		}
 	}
-	if ask == (Ask{}) { // an operator's age is not the rule's
-		b.due = old
-	}
 	return all, nil
-}
-
-// over says why a workspace is over the rule. By its age it has to be so at two looks that lie an hour apart, unless an operator wants
-// it now: the time of its last use is a clock's, which may have been set.
-func (b *box) over(rule Rule, w journal.Workspace, number int, bytes int64, ask Ask, old map[delegation.SubagentID]time.Time) string {
-	if why := rule.tooMany(number, bytes); why != "" {
-		return why
-	}
-	why := rule.tooOld(w, time.Now())
-	if why == "" {
-		return ""
-	}
-	since, before := b.due[w.Subagent]
-	if !before {
-		since = time.Now()
-	}
-	old[w.Subagent] = since
-	if ask.Now || before && time.Since(since) >= tooOldFor {
-		return why
-	}
-	return ""
 }
 
 // judge looks whether a workspace that is over the rule is needed, and has it removed if it is not.

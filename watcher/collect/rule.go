@@ -28,6 +28,14 @@ type Rule struct {
 // covers says whether the rule is about a workspace.
 func (r Rule) covers(made bool) bool { return r.Which == All || r.Which == Made && made }
 
+// over is why the first of some workspaces, the least recently used, is over the rule, or "".
+func (r Rule) over(w journal.Workspace, number int, bytes int64, now time.Time) string {
+	if why := r.tooMany(number, bytes); why != "" {
+		return why
+	}
+	return r.tooOld(w, now)
+}
+
 // tooOld is why a workspace is over the rule's age, or "".
 func (r Rule) tooOld(w journal.Workspace, now time.Time) string {
 	if idle := now.Sub(w.Used); r.Age > 0 && idle > r.Age {

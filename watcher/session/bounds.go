@@ -54,6 +54,7 @@ func (s *Store) prune(newest string) {
 		s.log.Warn("sessions cannot be looked through; they are again in an hour", "error", err)
 		return
 	}
+	now := s.now()
 	room := evict.Bounds{Number: s.bounds.Number, Bytes: s.bounds.Bytes}
 	all = slices.DeleteFunc(all, func(k evict.File) bool {
 		switch {
@@ -61,7 +62,7 @@ func (s *Store) prune(newest string) {
 			room.Number--
 			room.Bytes -= k.Size
 			return true
-		case s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age:
+		case s.bounds.Age > 0 && now.Sub(k.At) > s.bounds.Age:
 			s.remove(k)
 			return true
 		}

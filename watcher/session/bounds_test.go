@@ -56,6 +56,12 @@ func TestSessionsAreBounded(t *testing.T) {
 	if n := count(d); n != 0 {
 		t.Errorf("by age %d are kept", n)
 	}
+	d.ahead = -2 * time.Hour // the clock has jumped, and is not believed
+	keep(d, "b", "x")
+	d.store.Loop(ctx)
+	if n := count(d); n != 1 {
+		t.Errorf("by a clock that is not believed it is too old, and %d are kept", n)
+	}
 }
 
 // TestAnOutboxPushesOutItsOwnSessions, by number and by bytes, although another outbox's are older.

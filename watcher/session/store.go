@@ -41,6 +41,7 @@ var Usual = Bounds{Number: 1000, Bytes: 1 << 30}
 type Store struct {
 	dir    *os.Root
 	bounds Bounds
+	now    func() time.Time
 	log    *slog.Logger
 	left   []string // files that sandboxes of earlier watchers have left
 
@@ -60,8 +61,8 @@ func makeDir(state string) error {
 	return root.MkdirAll(filepath.Join(Name, incoming), 0o700)
 }
 
-// Open opens the store of a state directory, which it makes.
-func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
+// Open opens the store of a state directory, which it makes. now tells the time by which sessions have an age.
+func Open(state string, b Bounds, now func() time.Time, log *slog.Logger) (*Store, error) {
 	if err := makeDir(state); err != nil {
 		return nil, fmt.Errorf("make the directory for sessions: %w", err)
 	}
@@ -69,7 +70,7 @@ func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, bounds: b, log: log, spools: map[sandbox.SandboxID]*spool{}}
+	s := &Store{dir: dir, bounds: b, now: now, log: log, spools: map[sandbox.SandboxID]*spool{}}
 	entries, err := fs.ReadDir(dir.FS(), incoming)
 	for _, e := range entries {
 		s.left = append(s.left, e.Name())

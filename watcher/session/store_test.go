@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/agent"
@@ -20,6 +21,7 @@ type desk struct {
 	*testing.T
 
 	state string
+	ahead time.Duration // of the believed time
 	store *Store
 }
 
@@ -33,7 +35,7 @@ func newDesk(t *testing.T, b Bounds) *desk {
 // open opens the store, as another watcher does.
 func (d *desk) open(b Bounds) {
 	d.Helper()
-	store, err := Open(d.state, b, slog.New(slog.DiscardHandler))
+	store, err := Open(d.state, b, func() time.Time { return time.Now().Add(d.ahead) }, slog.New(slog.DiscardHandler))
 	d.must(err)
 	d.store = store
 	d.Cleanup(func() { store.Close() })
