@@ -46,6 +46,7 @@ type Config struct {
 	Pools      func() []control.Pool   // how they stand, for operators; nil where nobody asks
 	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
 	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
+	Budgets  Budgets // of the model gateway; nil where there is none
 	Version  string
 	Timing   run.Timing
 	Clock    boot.Clock // by which the time of runs passes; zero means boot.Machine

@@ -58,7 +58,7 @@ func newApp(launchers launcher.List) *app {
 		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --names",
 	}
 	a.Commands = []cli.Command{
-		a.initCommand(), a.runCommand(), a.psCommand(), a.topCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(), a.approvalsCommand(), a.approveCommand(), a.denyCommand(), a.revokeCommand(), a.outboxCommand(), a.sessionsCommand(), a.gcCommand(), a.reloadCommand(), a.gatewayCommand(), a.serviceCommand(),
+		a.initCommand(), a.runCommand(), a.psCommand(), a.topCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(), a.approvalsCommand(), a.approveCommand(), a.denyCommand(), a.revokeCommand(), a.outboxCommand(), a.sessionsCommand(), a.gcCommand(), a.budgetCommand(), a.reloadCommand(), a.gatewayCommand(), a.serviceCommand(),
 		a.specCommand(), a.checkCommand(), a.doctorCommand(), a.purgeCommand(), a.VersionCommand(delegation.Version),
 	}
 	return a

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"torno/delegation"
+	"torno/internal/calendar"
 	"torno/sandbox"
 )
 
@@ -71,6 +73,14 @@ func (d *desk) Reload(context.Context) (Reload, error) { return Reload{Number: 1
 func (d *desk) Collect(_ context.Context, ask Collect) ([]Workspace, error) {
 	d.collected = ask
 	return []Workspace{{Outbox: "main", Subagent: "s1", Over: "too old", Removed: true}}, d.err
+}
+
+func (d *desk) Budgets(context.Context) (Budgets, error) {
+	return Budgets{Budgets: []Budget{{BudgetOf{Kind: Tree, Outbox: "main"}, &delegation.ModelUsage{Requests: 1}}}, Clock: &calendar.Doubt{Left: time.Hour}}, d.err
+}
+
+func (d *desk) ResetBudget(_ context.Context, of BudgetOf) (Budget, error) {
+	return Budget{of, &delegation.ModelUsage{Requests: 2}}, d.err
 }
 
 func (d *desk) Reloaded(context.Context, int) (Reload, error) { return Reload{Number: 1}, d.err }
@@ -147,6 +157,13 @@ func TestTheDoor(t *testing.T) {
 			t.Errorf("Accept(%q): %+v, %v, asked for %q as %q", ref, a, err, d.ref, d.as)
 		}
 	}
+	if all, err := client.Budgets(ctx); err != nil || len(all.Budgets) != 1 || all.Budgets[0].Spent.Requests != 1 || all.Clock == nil || all.Clock.Left != time.Hour {
+		t.Errorf("Budgets is %+v, %v", all, err)
+	}
+	of := BudgetOf{Kind: Subagent, Outbox: "a&b c", Subagent: "s1"}
+	if was, err := client.ResetBudget(ctx, of); err != nil || was.BudgetOf != of || was.Spent.Requests != 2 {
+		t.Errorf("ResetBudget is %+v, %v", was, err)
+	}
 	var heard []Output
 	err := client.Output(ctx, "s1", true, func(o Output) error { heard = append(heard, o); return nil })
 	if err != nil || len(heard) != 2 || string(heard[0].Bytes) != "a\x00\xff" || !heard[1].Gap {
@@ -157,7 +174,7 @@ func TestTheDoor(t *testing.T) {
 func TestFailuresKeepTheirTypeAndText(t *testing.T) {
 	d := &desk{}
 	client, _ := open(t, d)
-	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, ErrNoOutbox, ErrAsked, errors.New("boom")} {
+	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, ErrNoOutbox, ErrNoBudget, ErrAsked, errors.New("boom")} {
 		d.err = fmt.Errorf("%w: %q", known, "s1")
 		_, err := client.Run(t.Context(), "s1")
 		if err == nil || err.Error() != d.err.Error() {

@@ -67,6 +67,7 @@ func Handler(service Service) http.Handler {
 	})
 	handleReloads(mux, service)
 	handleCollect(mux, service)
+	handleBudgets(mux, service)
 	handleApprovals(mux, service)
 	handleEvents(mux, service)
 	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) {
@@ -111,6 +112,7 @@ var failures = socket.Errors{
 	"undecided":    {Err: ErrUndecided, Status: http.StatusConflict},
 	"untaken":      {Err: ErrUntaken, Status: http.StatusConflict},
 	"no_outbox":    {Err: ErrNoOutbox, Status: http.StatusNotFound},
+	"no_budget":    {Err: ErrNoBudget, Status: http.StatusNotFound},
 	"not_asked":    {Err: ErrAsked, Status: http.StatusConflict},
 	"no_events":    {Err: ErrNoEvents, Status: http.StatusNotFound},
 	"bad_since":    {Err: ErrSince, Status: http.StatusBadRequest},

@@ -29,6 +29,9 @@ type Service interface {
 	Reloaded(ctx context.Context, number int) (Reload, error)
 	// Collect has workspaces removed that are over the rule and not needed, and tells of all that the rule is about.
 	Collect(context.Context, Collect) ([]Workspace, error)
+	// Budgets tells what was spent of budgets, and ResetBudget has one begin anew.
+	Budgets(context.Context) (Budgets, error)
+	ResetBudget(context.Context, BudgetOf) (Budget, error)
 
 	Approvals
 }
@@ -62,6 +65,8 @@ var (
 	ErrUntaken  = errors.New("the watcher has not taken the run up")
 	ErrNoOutbox = errors.New("there is no such outbox")
 	ErrAsked    = errors.New("nobody has to say which outbox this is")
+	// ErrNoBudget says that no gateway counts what is asked for.
+	ErrNoBudget = errors.New("there is no such budget")
 )
 
 // Query chooses runs.

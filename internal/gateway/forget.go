@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 
+	"torno/internal/calendar"
 	"torno/internal/gateway/budget"
 )
 
@@ -59,4 +60,21 @@ func (g *Gateway) runsOfDoors() map[string]bool {
 		}
 	}
 	return open
+}
+
+// Reset has a scope's budget begin anew, as the operator wants, and returns the use that this ends.
+func (g *Gateway) Reset(scope budget.Scope) (budget.Use, error) {
+	was, err := g.Ledger.Reset(scope)
+	if err == nil {
+		g.Log.Warn("an operator has reset a budget", "scope", scope.Kind, "id", scope.ID, "spent", was.Spent)
+	}
+	return was, err
+}
+
+// Clock returns the doubt of the clock by which days begin. It is nil while the clock is believed.
+func (g *Gateway) Clock() *calendar.Doubt {
+	if g.Calendar == nil {
+		return nil
+	}
+	return g.Calendar.Doubt()
 }

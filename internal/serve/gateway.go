@@ -36,7 +36,7 @@ func (h *host) connect(c *watcher.Config) {
 		return
 	}
 	h.doors = door.New(h.gateway, h.tellGateway)
-	c.Resources, c.Spending = []run.Resource{h.doors}, h.doors.Spending
+	c.Resources, c.Spending, c.Budgets = []run.Resource{h.doors}, h.doors.Spending, h.doors
 }
 
 // tellGateway tells the gateway its routes, in the moment in which it lacks one. It is no error where the gateway has a file of its own:

@@ -103,7 +103,7 @@ var rooms = map[string]room{
 		theirs: []string{unix},
 	},
 	"internal/gateway/process":    {ours: []string{"internal/gateway/control", "internal/gateway/setup", "internal/logfile"}, theirs: []string{unix}},
-	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/gateway/budget", "internal/socket"}},
+	"internal/gateway/control":    {ours: []string{"internal/calendar", "internal/gateway", "internal/gateway/budget", "internal/socket"}},
 	"internal/gateway/wire":       {},
 	"internal/gateway/cache":      {},
 	"internal/gateway/registry":   {ours: []string{"internal/gateway/cache"}},
@@ -121,7 +121,7 @@ var rooms = map[string]room{
 	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"watcher/approvals":           {ours: []string{"delegation", "internal/crash", "internal/journal"}},
 	"internal/inode":              {theirs: []string{unix}},
-	"internal/control":            {ours: []string{"delegation", "sandbox", "internal/journal", "internal/socket"}},
+	"internal/control":            {ours: []string{"delegation", "internal/calendar", "sandbox", "internal/journal", "internal/socket"}},
 	"internal/events":             {ours: []string{"delegation", "internal/evict", "sandbox"}},
 	"internal/evict":              {},
 	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
@@ -222,7 +222,7 @@ var rooms = map[string]room{
 		"delegation", "internal/crash", "internal/inode", "internal/journal", "internal/mounts", "internal/tree", "sandbox", "watcher/hang", "watcher/limit", "watcher/workspace",
 	}},
 	"watcher/door": {ours: []string{
-		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
+		"delegation", "internal/calendar", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
 		"watcher/run",
 	}},
 	"watcher/session": {ours: []string{"delegation", "internal/crash", "internal/evict", "sandbox", "watcher/run"}},
@@ -232,7 +232,7 @@ var rooms = map[string]room{
 	}},
 	"watcher": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/events", "internal/journal", "internal/control", "internal/inode", "internal/paths",
+			"delegation", "sandbox", "sandbox/compile", "internal/calendar", "internal/crash", "internal/events", "internal/journal", "internal/control", "internal/inode", "internal/paths",
 			"watcher/collect", "watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/session", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},

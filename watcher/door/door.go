@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/calendar"
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/route"
@@ -27,6 +28,8 @@ type Gateway interface {
 	Change(context.Context, string, gateway.Change) (gateway.Door, error)
 	CloseDoor(context.Context, string) (gateway.Door, error)
 	Spent(context.Context, budget.Scope) (budget.Use, error)
+	Reset(context.Context, budget.Scope) (budget.Use, error)
+	Clock(context.Context) (*calendar.Doubt, error)
 	IdleRuns(ctx context.Context, after string) ([]string, error)
 	Forget(ctx context.Context, runs []string) error
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/calendar"
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/route"
@@ -114,6 +115,17 @@ func (n *near) Spent(ctx context.Context, s budget.Scope) (budget.Use, error) {
 		return budget.Use{}, err
 	}
 	return n.budget.Use(s), nil
+}
+
+func (n *near) Reset(ctx context.Context, s budget.Scope) (budget.Use, error) {
+	if err := n.begin(ctx, "reset"); err != nil {
+		return budget.Use{}, err
+	}
+	return n.Gateway.Reset(s)
+}
+
+func (n *near) Clock(ctx context.Context) (*calendar.Doubt, error) {
+	return n.Gateway.Clock(), n.begin(ctx, "clock")
 }
 
 func (n *near) IdleRuns(ctx context.Context, after string) ([]string, error) {

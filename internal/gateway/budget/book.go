@@ -55,18 +55,28 @@ func (b *book) use(k key) use {
 
 // counted is the use that a scope's limits are about. For a day that includes what was noted under later days: the clock was ahead
 // then and was set back, so it was spent today.
-func (b *book) counted(k key) use {
-	u := b.use(k)
+func (b *book) counted(k key) (all use) {
+	for _, k := range b.countedKeys(k) {
+		u := b.use(k)
+		all.spent, all.open, all.parallel = all.spent.plus(u.spent), all.open.plus(u.open), all.parallel+u.parallel
+	}
+	return all
+}
+
+// countedKeys are the accounts that count for a scope.
+func (b *book) countedKeys(k key) (all []key) {
+	if b.accounts[k] != nil {
+		all = append(all, k)
+	}
 	if k.Kind != OutboxDay || k.Day > b.day {
-		return u
+		return all
 	}
 	for _, day := range b.days[k.ID] {
 		if day > k.Day {
-			later := b.use(key{k.Scope, day})
-			u.spent, u.open, u.parallel = u.spent.plus(later.spent), u.open.plus(later.open), u.parallel+later.parallel
+			all = append(all, key{k.Scope, day})
 		}
 	}
-	return u
+	return all
 }
 
 // keptDays is how many days before the present one an outbox keeps. A clock that jumps ahead, and is set back, finds its day again.

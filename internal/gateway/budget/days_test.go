@@ -131,3 +131,30 @@ func TestARequestUnderWayKeepsItsDay(t *testing.T) {
 		t.Errorf("%d requests were made beside it", made)
 	}
 }
+
+// TestAnOperatorResetsABudget: of a day also what lies ahead is gone, and a request under way counts when it ends. The next process knows it.
+func TestAnOperatorResetsABudget(t *testing.T) {
+	d := newDays(t, 2)
+	d.on(100)
+	d.on(465)
+	d.clock = 100
+	if was, err := d.ledger.Reset(d.claim.Scope); err != nil || was.Spent.Requests != 4 {
+		t.Errorf("it ends %+v, %v", was, err)
+	}
+	d.again(true)
+	r := reserve(t, d.ledger, oneRequest, d.claim)
+	reserve(t, d.ledger, oneRequest, d.claim).Settle(oneRequest)
+	if was, err := d.ledger.Reset(d.claim.Scope); err != nil || was.Spent.Requests != 1 || was.Parallel != 1 {
+		t.Errorf("with a request under way it ends %+v, %v", was, err)
+	}
+	if err := r.Settle(oneRequest); err != nil {
+		t.Fatal(err)
+	}
+	d.again(false)
+	if made := d.on(100); made != 1 {
+		t.Errorf("%d requests were made beside the one under way", made)
+	}
+	if was, err := d.ledger.Reset(Scope{Tree, "never"}); err != nil || was != (Use{}) {
+		t.Errorf("of a scope that spent nothing it ends %+v, %v", was, err)
+	}
+}

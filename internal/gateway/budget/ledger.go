@@ -161,7 +161,10 @@ type Use struct {
 func (l *Ledger) Use(scope Scope) Use {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u := l.book.counted(l.keyOf(scope))
+	return l.book.counted(l.keyOf(scope)).shown()
+}
+
+func (u use) shown() Use {
 	return Use{Spent: u.spent.amount(), Open: u.open.amount(), Parallel: u.parallel}
 }
 

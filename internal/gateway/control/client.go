@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"torno/internal/calendar"
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
 	"torno/internal/socket"
@@ -88,6 +89,17 @@ func (c *Client) CloseDoor(ctx context.Context, id string) (d gateway.Door, err 
 func (c *Client) Spent(ctx context.Context, scope budget.Scope) (use budget.Use, err error) {
 	query := url.Values{"kind": {scope.Kind}, "id": {scope.ID}}
 	return use, c.gateway.Call(ctx, http.MethodGet, "/v1/spent?"+query.Encode(), nil, &use)
+}
+
+// Reset has a scope's budget begin anew, and returns the use that this ends.
+func (c *Client) Reset(ctx context.Context, scope budget.Scope) (was budget.Use, err error) {
+	query := url.Values{"kind": {scope.Kind}, "id": {scope.ID}}
+	return was, c.gateway.Call(ctx, http.MethodPost, "/v1/reset?"+query.Encode(), nil, &was)
+}
+
+// Clock asks for the clock's doubt. It is nil while the clock is believed.
+func (c *Client) Clock(ctx context.Context) (doubt *calendar.Doubt, err error) {
+	return doubt, c.gateway.Call(ctx, http.MethodGet, "/v1/clock", nil, &doubt)
 }
 
 // Totals asks what each route has carried since the gateway began.

@@ -141,6 +141,20 @@ func TestRoundTrip(t *testing.T) {
 	if status, err := c.Status(ctx); err != nil || status.Setup != Digest([]byte("npm")) || status.Version == "" {
 		t.Errorf("what it refused changed it: %+v, %v", status, err)
 	}
+	tree := budget.Scope{Kind: budget.Tree, ID: "o 1"}
+	reserved, err := g.Ledger.Reserve(ctx, []budget.Claim{{Scope: tree}}, budget.Amount{Requests: 3}, false)
+	if err != nil || reserved.SettleUnknown() != nil {
+		t.Fatal(err)
+	}
+	if was, err := c.Reset(ctx, tree); err != nil || was.Spent.Requests != 3 {
+		t.Errorf("a reset ends %+v, %v", was, err)
+	}
+	if use, err := c.Spent(ctx, tree); err != nil || use.Spent.Requests != 0 {
+		t.Errorf("after a reset there is spent %+v, %v", use, err)
+	}
+	if doubt, err := c.Clock(ctx); err != nil || doubt != nil {
+		t.Errorf("the clock is doubted: %+v, %v", doubt, err)
+	}
 	if status, err := c.Stop(ctx); err != nil || status.Process == 0 || !eventually(&told.stopped) {
 		t.Errorf("stop: %+v, %v, %v", status, err, told.stopped.Load())
 	}

@@ -160,6 +160,11 @@ func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
 		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
 	})
+	mux.HandleFunc("POST /v1/reset", func(w http.ResponseWriter, r *http.Request) {
+		was, err := g.Reset(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")})
+		failures.Reply(w, was, err)
+	})
+	mux.HandleFunc("GET /v1/clock", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Clock(), nil) })
 	mux.HandleFunc("GET /v1/totals", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Totals(), nil) })
 	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, r *http.Request) { failures.Reply(w, g.IdleRuns(r.FormValue("after")), nil) })
 	mux.HandleFunc("POST /v1/forget", func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,37 @@
+package door
+
+import (
+	"context"
+	"fmt"
+
+	"torno/delegation"
+	"torno/internal/calendar"
+	"torno/internal/gateway/budget"
+)
+
+// Spent is what a scope has spent, of a kind that the gateway knows.
+func (d *Doors) Spent(ctx context.Context, kind, id string) (*delegation.ModelUsage, error) {
+	use, err := d.gateway.Spent(ctx, budget.Scope{Kind: kind, ID: id})
+	if err != nil {
+		return nil, fmt.Errorf("ask the model gateway what was spent: %w", err)
+	}
+	return usageOf(use.Spent), nil
+}
+
+// Reset has a scope's budget begin anew, and returns what it had spent.
+func (d *Doors) Reset(ctx context.Context, kind, id string) (*delegation.ModelUsage, error) {
+	was, err := d.gateway.Reset(ctx, budget.Scope{Kind: kind, ID: id})
+	if err != nil {
+		return nil, fmt.Errorf("have the model gateway reset a budget: %w", err)
+	}
+	return usageOf(was.Spent), nil
+}
+
+// Clock returns the doubt of the gateway's clock, by which days begin. It is nil while the clock is believed.
+func (d *Doors) Clock(ctx context.Context) (*calendar.Doubt, error) {
+	doubt, err := d.gateway.Clock(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the model gateway for its clock: %w", err)
+	}
+	return doubt, nil
+}
