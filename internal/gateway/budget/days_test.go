@@ -2,8 +2,12 @@ package budget
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
+
+	"torno/internal/boot"
+	"torno/internal/calendar"
 )
 
 // days is an outbox that may make requests, a number each day, and a clock that is believed.
@@ -31,10 +35,16 @@ func (d *days) start() {
 	d.ledger = l
 }
 
-// on makes requests on a day, as many as it may, and says how many those were.
+// on makes requests on a day.
 func (d *days) on(day int64) (made int) {
 	d.Helper()
 	d.clock = day
+	return d.spend()
+}
+
+// spend makes as many requests as it may, and says how many those were.
+func (d *days) spend() (made int) {
+	d.Helper()
 	for ; made < 10; made++ {
 		r, err := d.ledger.Reserve(d.Context(), []Claim{d.claim}, oneRequest, false)
 		if _, spent := errors.AsType[*Spent](err); spent {
@@ -156,5 +166,42 @@ func TestAnOperatorResetsABudget(t *testing.T) {
 	}
 	if was, err := d.ledger.Reset(Scope{Tree, "never"}); err != nil || was != (Use{}) {
 		t.Errorf("of a scope that spent nothing it ends %+v, %v", was, err)
+	}
+}
+
+// TestAClockThatJumps, and the calendar and the ledger of a gateway that is started again each time: a year ahead counts only when it has
+// lasted, a restart of the machine does not help it, and back on its day an outbox has spent what it spent.
+func TestAClockThatJumps(t *testing.T) {
+	d := newDays(t, 2)
+	dir, noon := t.TempDir(), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	seen := calendar.Sight{Wall: noon, At: boot.Moment{ID: "1", Up: time.Hour}}
+	const year = 365 * 24 * time.Hour
+	for i, step := range []struct {
+		jump, passes time.Duration
+		boot         string
+		made         int
+	}{
+		{0, 0, "1", 2}, {year, 0, "1", 0}, {0, calendar.Lasts / 2, "1", 0}, {-year, 0, "1", 0}, // taken back at once
+		{year, 0, "1", 0}, {0, 0, "2", 0}, {0, calendar.Lasts, "2", 2}, {0, 0, "2", 0}, // taken after a restart, when it has lasted there
+		{-year, 0, "2", 0}, {0, calendar.Lasts, "2", 0}, // back: today has spent both
+		{year + 24*time.Hour, calendar.Lasts, "2", 0}, {-year - 24*time.Hour, 0, "2", 0}, // another one within a day is not taken
+		{0, 24 * time.Hour, "2", 2}, // tomorrow
+	} {
+		if seen.At.ID != step.boot {
+			seen.At = boot.Moment{ID: step.boot}
+		}
+		seen.Wall = seen.Wall.Add(step.jump)
+		days := calendar.OpenBy(func() calendar.Sight { return seen }, dir, slog.New(slog.DiscardHandler))
+		days.Now()
+		seen.Wall, seen.At = seen.Wall.Add(step.passes), seen.At.Add(step.passes)
+		l, err := open(setting{disk: d.tape.afterKill(), boot: step.boot, now: days.Now, least: compactAt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.ledger = l
+		if made := d.spend(); made != step.made {
+			t.Errorf("step %d, %s: %d requests were made, and there should be %d", i, seen.Wall, made, step.made)
+		}
+		d.tape = l.log.disk.(*tape)
 	}
 }
