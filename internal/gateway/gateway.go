@@ -54,12 +54,13 @@ type Gateway struct {
 
 	mostAnswer int64 // bytes of a model's answer; tests have a lower bound, since each byte of an answer is read
 
-	mu       sync.Mutex
-	routes   map[string]*Upstream
-	prices   prices.Table
-	doors    map[string]*door
-	draining bool
-	likely   map[string]budget.Amount // by route: the bound of its last request
+	mu        sync.Mutex
+	routes    map[string]*Upstream
+	prices    prices.Table
+	doors     map[string]*door
+	draining  bool
+	subagents []string                 // that IdleSubagents is listing
+	likely    map[string]budget.Amount // by route: the bound of its last request
 }
 
 // New makes a gateway without doors and routes.

@@ -74,6 +74,7 @@ func (h *host) tendGateway(ctx context.Context) error {
 	}
 	h.beside(ctx, s.Look, s.Run)
 	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
+	h.beside(ctx, func(context.Context) {}, h.forgetSubagents)
 	return nil
 }
 
@@ -131,6 +132,26 @@ func (h *host) forgetSpending(ctx context.Context) {
 		}
 		cancel()
 		if retry.Pause(ctx, forgetEvery) != nil {
+			return
+		}
+	}
+}
+
+// How often the gateway is told which subagents the journal has forgotten, and how long that may take.
+const (
+	forgetSubagentsEvery  = time.Hour
+	forgetSubagentsWithin = 10 * time.Minute
+)
+
+// forgetSubagents has the gateway forget what subagents have spent that the journal has forgotten.
+func (h *host) forgetSubagents(ctx context.Context) {
+	for {
+		asking, cancel := context.WithTimeout(ctx, forgetSubagentsWithin)
+		if err := h.doors.ForgetSubagents(asking, h.journal, h.sessions.Keeps); err != nil && ctx.Err() == nil {
+			h.Log.Debug("the model gateway keeps what subagents have spent that are forgotten", "error", err)
+		}
+		cancel()
+		if retry.Pause(ctx, forgetSubagentsEvery) != nil {
 			return
 		}
 	}

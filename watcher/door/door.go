@@ -32,6 +32,8 @@ type Gateway interface {
 	Clock(context.Context) (*calendar.Doubt, error)
 	IdleRuns(ctx context.Context, after string) ([]string, error)
 	Forget(ctx context.Context, runs []string) error
+	IdleSubagents(ctx context.Context, after string) ([]gateway.Idle, error)
+	ForgetSubagents(context.Context, []gateway.Idle) error
 }
 
 // Doors are the doors of all runs. They are a run.Resource.
@@ -129,8 +131,7 @@ func specOf(h *run.Holder) gateway.Spec {
 		{Scope: budget.Scope{Kind: budget.OutboxDay, ID: h.Key.Outbox}, Limits: limitsOf(door.OutboxDay)},
 	}
 	if door.CountSubagent {
-		subagent := budget.Scope{Kind: budget.Subagent, ID: path.Join(h.Key.Outbox, h.Key.Subagent.String())}
-		spec.Claims = append(spec.Claims, budget.Claim{Scope: subagent, Limits: limitsOf(door.Subagent)})
+		spec.Claims = append(spec.Claims, budget.Claim{Scope: subagentScope(h.Key), Limits: limitsOf(door.Subagent)})
 	}
 	return spec
 }
@@ -139,6 +140,11 @@ func specOf(h *run.Holder) gateway.Spec {
 func runScope(key sandbox.RunKey) budget.Scope {
 	key.Attempt = 1
 	return budget.Scope{Kind: budget.Run, ID: path.Join(key.Outbox, key.Hash())}
+}
+
+// subagentScope is of all runs of a subagent.
+func subagentScope(key sandbox.RunKey) budget.Scope {
+	return budget.Scope{Kind: budget.Subagent, ID: path.Join(key.Outbox, key.Subagent.String())}
 }
 
 func limitsOf(a sandbox.Allowance) budget.Limits {

@@ -117,6 +117,17 @@ func (n *near) Spent(ctx context.Context, s budget.Scope) (budget.Use, error) {
 	return n.budget.Use(s), nil
 }
 
+func (n *near) IdleSubagents(ctx context.Context, after string) ([]gateway.Idle, error) {
+	return n.Gateway.IdleSubagents(after), n.begin(ctx, "idle subagents")
+}
+
+func (n *near) ForgetSubagents(ctx context.Context, gone []gateway.Idle) error {
+	if err := n.begin(ctx, "forget subagents"); err != nil {
+		return err
+	}
+	return n.Gateway.ForgetSubagents(gone)
+}
+
 func (n *near) Reset(ctx context.Context, s budget.Scope) (budget.Use, error) {
 	if err := n.begin(ctx, "reset"); err != nil {
 		return budget.Use{}, err

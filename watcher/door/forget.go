@@ -18,6 +18,7 @@ type Journal interface {
 	Get(ctx context.Context, key string) (journal.Run, error)
 	Attempts(ctx context.Context, outbox string, subagent delegation.SubagentID, request delegation.RequestID) (int, error)
 	NoteUsage(ctx context.Context, key string, used delegation.Usage) error
+	Latest(ctx context.Context, outbox string, subagent delegation.SubagentID) (journal.Run, bool, error)
 }
 
 // Forget has the gateway forget what runs of this journal have spent that are over. The journal has the next attempt of a run from
@@ -97,13 +98,9 @@ func lastAttempt(ctx context.Context, j Journal, first string) (journal.Run, err
 
 // overOf are those of some runs that are of an outbox of the journal's, and over. Others may be another watcher's.
 func overOf(ctx context.Context, j Journal, runs []string) (over []string, err error) {
-	outboxes, err := j.Outboxes(ctx)
+	ours, err := outboxesOf(ctx, j)
 	if err != nil {
 		return nil, err
-	}
-	ours := map[string]bool{}
-	for _, o := range outboxes {
-		ours[o.ID] = true
 	}
 	goOn, err := unfinished(ctx, j)
 	if err != nil {

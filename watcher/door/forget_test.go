@@ -47,6 +47,15 @@ func (r *records) NoteUsage(_ context.Context, key string, used delegation.Usage
 	return nil
 }
 
+func (r *records) Latest(_ context.Context, outbox string, subagent delegation.SubagentID) (journal.Run, bool, error) {
+	for _, run := range r.ended {
+		if run.Outbox == outbox && run.Subagent == subagent {
+			return run, true, nil
+		}
+	}
+	return journal.Run{}, false, nil
+}
+
 // end has a record of a run that has ended.
 func (r *records) end(key sandbox.RunKey, used *delegation.Usage) (name string) {
 	if r.ended == nil {
@@ -225,5 +234,64 @@ func TestSubagentsAreCountedWhereTheyAreBounded(t *testing.T) {
 	h.Spec.Door.CountSubagent = true
 	if subagents() != 1 {
 		t.Error("it is not counted where another profile bounds it")
+	}
+}
+
+// TestSubagentsThatTheJournalHasForgotten are forgotten by the gateway, thousands of them, and none that may still spend: that is in the journal,
+// has a door, may go on with its session, spends something meanwhile, or is another watcher's.
+func TestSubagentsThatTheJournalHasForgotten(t *testing.T) {
+	n := newNear(t)
+	d := New(n, n.tell)
+	const ours, theirs = "0123456789abcdef", "fedcba9876543210"
+	j := &records{outboxes: []string{ours}}
+	spend := func(outbox, subagent string) sandbox.RunKey {
+		key := keyOf(t, outbox, "r", 1)
+		var err error
+		if key.Subagent, err = delegation.ParseSubagentID(subagent); err != nil {
+			t.Fatal(err)
+		}
+		r, err := n.budget.Reserve(t.Context(), []budget.Claim{{Scope: subagentScope(key)}}, budget.Amount{Requests: 1}, false)
+		if err == nil {
+			err = r.SettleUnknown()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	for i := range 2100 {
+		spend(ours, fmt.Sprintf("gone-%d", i))
+	}
+	stays := []sandbox.RunKey{spend(ours, "in-the-journal"), spend(ours, "has-a-session"), spend(ours, "spends"), spend(ours, "has-a-door"), spend(theirs, "another")}
+	j.end(stays[0], nil)
+	open := holder(t, claude)
+	open.Key, open.Spec.Door.CountSubagent = stays[3], true
+	if err := d.Acquire(t.Context(), open); err != nil {
+		t.Fatal(err)
+	}
+	pieces := 0
+	n.fails = func(_ context.Context, call string) error {
+		if call != "forget subagents" {
+			return nil
+		}
+		if pieces++; pieces == 3 { // the gateway has listed it, the journal was asked, and it runs now
+			spend(ours, "spends")
+		}
+		return nil
+	}
+	goesOn := func(outbox string, id delegation.SubagentID) bool {
+		return outbox == ours && id.String() == "has-a-session"
+	}
+	if err := d.ForgetSubagents(t.Context(), j, goesOn); err != nil {
+		t.Fatal(err)
+	}
+	left := n.budget.Scopes(budget.Subagent, "", 5000)
+	if len(left) != len(stays) {
+		t.Errorf("%d subagents are left, and %d should be", len(left), len(stays))
+	}
+	for _, key := range stays {
+		if n.spentBy(subagentScope(key)) == 0 {
+			t.Errorf("%s is forgotten", key.Subagent)
+		}
 	}
 }

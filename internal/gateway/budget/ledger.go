@@ -189,16 +189,35 @@ func (l *Ledger) Forget(scope Scope) (Amount, error) {
 	return a.spent.amount(), nil
 }
 
-// Scopes are the names of at most limit scopes of a kind that have spent or reserved something: in their order, those behind after.
-func (l *Ledger) Scopes(kind, after string, limit int) []string {
+// ForgetAt removes a scope that has spent so much, and nothing since. One that has spent something since, or has open reservations, stays.
+func (l *Ledger) ForgetAt(scope Scope, spent Amount) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	k := l.keyOf(scope)
+	a := l.book.accounts[k]
+	switch {
+	case l.closed:
+		return errClosed
+	case a == nil || len(a.open) > 0 || a.spent != spent.vector():
+		return nil
+	}
+	if err := l.write(record{Op: opForget, Of: []key{k}}); err != nil {
+		return fmt.Errorf("forget the budget of %s: %w", scope, err)
+	}
+	l.compact()
+	return nil
+}
+
+// Scopes are the names of at most limit scopes of a kind that have spent or reserved something: in their order, those behind after.
+func (l *Ledger) Scopes(kind, after string, limit int) []string {
 	var names []string
+	l.mu.Lock()
 	for k := range l.book.accounts {
 		if k.Kind == kind && k.ID > after {
 			names = append(names, k.ID)
 		}
 	}
+	l.mu.Unlock() // sorting many takes longer than requests should wait
 	slices.Sort(names)
 	names = slices.Compact(names) // an outbox has an account for each day
 	return names[:min(limit, len(names))]

@@ -118,6 +118,17 @@ func (c *Client) Forget(ctx context.Context, runs []string) error {
 	return c.gateway.Call(ctx, http.MethodPost, "/v1/forget", runs, &struct{}{})
 }
 
+// IdleSubagents lists subagents that have spent something and have no open door: in their order, those behind after, not all at once.
+func (c *Client) IdleSubagents(ctx context.Context, after string) (all []gateway.Idle, err error) {
+	query := url.Values{"after": {after}}
+	return socket.List[gateway.Idle](ctx, c.gateway, http.MethodGet, "/v1/subagents?"+query.Encode())
+}
+
+// ForgetSubagents has what subagents have spent forgotten. One with an open door, or that has spent something since, stays.
+func (c *Client) ForgetSubagents(ctx context.Context, gone []gateway.Idle) error {
+	return c.gateway.Call(ctx, http.MethodPost, "/v1/subagents/forget", gone, &struct{}{})
+}
+
 // Events passes the events after a number to emit, and follows until ctx is done or emit fails.
 func (c *Client) Events(ctx context.Context, after int64, emit func(gateway.Event) error) error {
 	lines, err := c.gateway.Stream(ctx, "/v1/events?follow=1&after="+strconv.FormatInt(after, 10))

@@ -152,6 +152,20 @@ func TestRoundTrip(t *testing.T) {
 	if use, err := c.Spent(ctx, tree); err != nil || use.Spent.Requests != 0 {
 		t.Errorf("after a reset there is spent %+v, %v", use, err)
 	}
+	subagent := budget.Scope{Kind: budget.Subagent, ID: "o/s 1"}
+	if reserved, err = g.Ledger.Reserve(ctx, []budget.Claim{{Scope: subagent}}, budget.Amount{Requests: 3}, false); err != nil || reserved.SettleUnknown() != nil {
+		t.Fatal(err)
+	}
+	idle, err := c.IdleSubagents(ctx, "")
+	if err != nil || len(idle) != 1 || idle[0].ID != subagent.ID || idle[0].Spent.Requests != 3 {
+		t.Errorf("without a door are %+v, %v", idle, err)
+	}
+	if behind, err := c.IdleSubagents(ctx, subagent.ID); err != nil || len(behind) != 0 {
+		t.Errorf("behind it are %+v, %v", behind, err)
+	}
+	if err := c.ForgetSubagents(ctx, idle); err != nil || g.Ledger.Use(subagent).Spent.Requests != 0 {
+		t.Errorf("it is not forgotten: %v", err)
+	}
 	if doubt, err := c.Clock(ctx); err != nil || doubt != nil {
 		t.Errorf("the clock is doubted: %+v, %v", doubt, err)
 	}

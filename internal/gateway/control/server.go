@@ -167,6 +167,17 @@ func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 	mux.HandleFunc("GET /v1/clock", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Clock(), nil) })
 	mux.HandleFunc("GET /v1/totals", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Totals(), nil) })
 	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, r *http.Request) { failures.Reply(w, g.IdleRuns(r.FormValue("after")), nil) })
+	mux.HandleFunc("GET /v1/subagents", func(w http.ResponseWriter, r *http.Request) {
+		failures.Reply(w, g.IdleSubagents(r.FormValue("after")), nil)
+	})
+	mux.HandleFunc("POST /v1/subagents/forget", func(w http.ResponseWriter, r *http.Request) {
+		var gone []gateway.Idle
+		err := read(w, r, &gone)
+		if err == nil {
+			err = g.ForgetSubagents(gone)
+		}
+		failures.Reply(w, struct{}{}, err)
+	})
 	mux.HandleFunc("POST /v1/forget", func(w http.ResponseWriter, r *http.Request) {
 		var over []string
 		err := read(w, r, &over)
