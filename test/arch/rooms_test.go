@@ -329,7 +329,7 @@ var clients = []client{
 		systems: []string{"linux", "darwin"},
 		ours: slices.Concat([]string{
 			"cmd/subagent", "delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp", "manager/mcp/jarvis", "manager/mcp/massgen",
-			"manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode", "internal/lock", "internal/socket", "internal/trust",
+			"manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode", "internal/lock", "internal/socket", "internal/socket/connect", "internal/trust",
 		}, ofMassGen, leaves),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
