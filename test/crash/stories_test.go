@@ -34,11 +34,11 @@ var stories = map[string]*story{
 	"unserved.removed": cancelledAside,
 	"unserved.ended":   cancelledAside,
 	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
-	"segment.noted":    {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
-	"outbox.segment":   {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
-	"segment.kept":     {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
+	"segment.noted":    {during: submit(long), after: letOn, done: ifLost(neverHadItsWord, told("hello\nthere\n"))},
+	"outbox.segment":   {during: submit(long), after: letOn, done: ifLost(neverHadItsWord, told("hello\nthere\n"))},
+	"segment.kept":     {during: submit(long), after: letOn, done: ifLost(neverHadItsWord, told("hello\nthere\n"))},
 	"segment.completed": {
-		before: killedAt("segment.kept", long), during: func(*scene) {}, after: letOn, done: toldUnlessWordless("hello\nthere\n"),
+		before: killedAt("segment.kept", long), during: func(*scene) {}, after: letOn, done: ifLost(neverHadItsWord, told("hello\nthere\n")),
 	},
 	"again.filed": {
 		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },

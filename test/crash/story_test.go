@@ -82,16 +82,23 @@ func says(want string) func(*scene) {
 	}
 }
 
-// toldUnlessWordless is for the points of live output, which comes to them beside the launch: on a busy machine a watcher dies there between the
-// note that the run is released and init's word. Then it is lost, and no agent began. Otherwise all of its output is there, and its live output
-// is told whole.
-func toldUnlessWordless(want string) func(*scene) {
+// ifLost is for a point that the watcher reaches beside the launch: on a busy machine it dies there between the note that the run is released and
+// init's word. Then the run is lost, and lost says what must hold. Otherwise done does.
+func ifLost(lost, done func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
 		if s.Response(s.ask).Reason == delegation.ReasonLost {
-			neverHadItsWord(s)
+			lost(s)
 			return
 		}
+		done(s)
+	}
+}
+
+// told wants all of the run's output to be there, and its live output to be told whole.
+func told(want string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
 		says(want)(s)
 		for n, e := range s.Told(s.ask) {
 			if e.Type == delegation.EventGap || e.Seq != int64(n+1) {
@@ -113,12 +120,18 @@ func heldAndMadeAnew(starts int) func(*scene) {
 	}
 }
 
-// neverHadItsWord wants a run to be lost of which the journal says that its agent may run, and whose agent never did.
-func neverHadItsWord(s *scene) {
+// lostWord wants a run to be lost of which the journal says that its agent may run, and whose agent never did.
+func lostWord(s *scene) {
 	s.Helper()
 	ends(delegation.StatusError, delegation.ReasonLost)(s)
 	s.attempted(1)
 	s.began(0)
+}
+
+// neverHadItsWord is lostWord where nothing else makes sandboxes: one was started.
+func neverHadItsWord(s *scene) {
+	s.Helper()
+	lostWord(s)
 	s.started(1)
 }
 
