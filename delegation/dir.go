@@ -85,10 +85,10 @@ func (d *Dir) Close() error {
 	return err
 }
 
-// Path is the absolute path under which the outbox was opened.
+// Path returns the absolute path under which the outbox was opened.
 func (d *Dir) Path() string { return d.path }
 
-// Owner is the owner of the outbox at the time it was opened; what is published is given to it.
+// Owner returns the owner that the outbox had when it was opened. Publish gives files to this owner.
 func (d *Dir) Owner() (uid, gid uint32) { return d.uid, d.gid }
 
 // Info describes the held directory itself, wherever it is.
@@ -127,7 +127,7 @@ func (d *Dir) Alive() error {
 	return nil
 }
 
-// Writable fails where nothing can be published: on a file system that was made read-only, or without the right.
+// Writable fails if nothing can be published: the file system is read-only, or the right to write is missing.
 func (d *Dir) Writable() error {
 	if err := unix.Faccessat(d.fd(), ".", unix.W_OK, 0); err != nil {
 		return fmt.Errorf("outbox %q cannot be written: %w", d.path, err)
@@ -135,7 +135,7 @@ func (d *Dir) Writable() error {
 	return nil
 }
 
-// Stat describes an entry of any type; a link is described itself.
+// Stat describes an entry of any type. It does not follow a link.
 func (d *Dir) Stat(name string) (Stamp, error) {
 	if err := checkName(name); err != nil {
 		return Stamp{}, fmt.Errorf("stat %w", err)
@@ -189,5 +189,5 @@ func (d *Dir) isDirectory(name string) bool {
 	return err == nil && stamp.Mode.IsDir()
 }
 
-// fd is valid until Close.
+// fd returns the descriptor, which is valid until Close.
 func (d *Dir) fd() int { return int(d.file.Fd()) }

@@ -33,19 +33,19 @@ func (k Kind) String() string {
 	return [...]string{"other", "request", "response", "cancel", "status", "events", "heartbeat", "input"}[k]
 }
 
-// RequestName is the file in which a subagent is asked for.
+// RequestName names the file that asks for a subagent.
 func RequestName(id SubagentID) string { return "request_" + id.s + ".json" }
 
-// ResponseName is the file in which it is answered.
+// ResponseName names the file that answers a request.
 func ResponseName(id SubagentID) string { return "response_" + id.s + ".json" }
 
-// CancelName is the sentinel of version 1. It ends the run of the request that is there.
+// CancelName names version 1's sentinel. It ends the run of the request that is there.
 func CancelName(id SubagentID) string { return RawCancelName(id.s) }
 
-// RawCancelName is the name of a sentinel of which ParseName says raw.
+// RawCancelName rebuilds the name of a sentinel from the unchecked text that ParseName returned.
 func RawCancelName(raw string) string { return "cancel_" + raw }
 
-// CancelRequestName is the sentinel that ends the run of one request, whenever it was written.
+// CancelRequestName names the sentinel that ends the run of one request, whenever the sentinel was written.
 func CancelRequestName(id SubagentID, request RequestID) string {
 	return CancelName(id) + "." + request.Hash()
 }
@@ -67,7 +67,7 @@ func IsSentinel(raw string) bool {
 	return err == nil
 }
 
-// StatusName is the file that says where the newest run stands.
+// StatusName names the file with the state of the newest run.
 func StatusName(id SubagentID) string { return "status_" + id.s + ".json" }
 
 // EventsName is segment seq, from 1, of a request's live output.

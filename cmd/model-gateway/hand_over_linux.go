@@ -12,7 +12,7 @@ import (
 	"torno/internal/cli"
 )
 
-// deepest is how deep directories of ours lie in those of the state: a door has one. What lies deeper is not ours.
+// deepest is the depth of our deepest directory below one of the state's: a door has one. Leave what lies deeper alone.
 const deepest = 1
 
 // handOver gives a directory of the state to the gateway's user, with what is in it that was root's: a gateway of before may have been

@@ -25,7 +25,7 @@ import (
 	"torno/internal/retry"
 )
 
-// gatewayUser is the user of the gateways of these tests.
+// gatewayUser runs the gateways of these tests.
 const gatewayUser = 2_000_065_537
 
 // withWarden starts a gateway with a user of its own, below a directory such as a watcher's state.
@@ -50,7 +50,7 @@ func (p *place) withWarden() *gatewayProcess {
 	return p.serveWith("--user", strconv.Itoa(gatewayUser))
 }
 
-// proper is the number of the gateway proper, whose parent is the warden.
+// proper returns the pid of the gateway itself: the child of the warden.
 func (g *gatewayProcess) proper() int {
 	g.Helper()
 	status, err := g.Door.Status(g.Context())
@@ -208,7 +208,7 @@ func TestTheWardenEndsWithItsGateway(t *testing.T) {
 	}
 }
 
-// TestASecondWardenEnds, and says who has the directory. The first one serves on.
+// TestASecondWardenEnds starts two wardens in one directory: the second names the first and ends, the first goes on serving.
 func TestASecondWardenEnds(t *testing.T) {
 	g := newPlace(t).withWarden()
 	pid := g.proper()
@@ -221,10 +221,10 @@ func TestASecondWardenEnds(t *testing.T) {
 	}
 }
 
-// asAttacker has this test be a program that does what a gateway could do that a child has taken over. It says what it could.
+// asAttacker runs this test binary as a gateway that a child has taken over, and returns what it succeeded in.
 const asAttacker = "MODEL_GATEWAY_TEST_IS_TAKEN_OVER"
 
-// attack is what the attacker knows.
+// attack holds what the attacker knows.
 type attack struct {
 	Above        string // the watcher's state
 	Watcher      int
@@ -237,7 +237,7 @@ type attack struct {
 	Lent         string // a socket of the gateway's user's, elsewhere on the same file system: no sysctl keeps it from a second name
 }
 
-// TestTakenOverProcess is the attacker.
+// TestTakenOverProcess plays the attacker, in a process of its own.
 func TestTakenOverProcess(t *testing.T) {
 	raw := os.Getenv(asAttacker)
 	if raw == "" {
@@ -252,10 +252,10 @@ func TestTakenOverProcess(t *testing.T) {
 	}
 }
 
-// lending is what the kernel refuses from one mount to another.
+// lending names the tries that the kernel refuses across mounts.
 const lending = "give a socket from elsewhere a name among its own"
 
-// tries are the names of what succeeded.
+// tries runs every attack and returns the names of those that succeeded.
 func (a attack) tries() (could []string) {
 	try := func(name string, do func() error) {
 		if do() == nil {
@@ -447,7 +447,7 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 	}
 }
 
-// descriptorsOf are copies of all descriptors of a process.
+// descriptorsOf copies all descriptors of a process.
 func descriptorsOf(t *testing.T, pid int) (all []*os.File) {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

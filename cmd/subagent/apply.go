@@ -19,7 +19,7 @@ import (
 	"torno/manager/patch"
 )
 
-// What keeps an apply from being done.
+// The reasons for which an apply is not done.
 var (
 	errConflict    = errors.New("some changes do not fit")
 	errUnsafe      = errors.New("some changes are refused")
@@ -28,7 +28,7 @@ var (
 	errUnfinished  = errors.New("the child is not done yet")
 )
 
-// applyOptions say how a child's work is taken.
+// applyOptions holds the flags of apply.
 type applyOptions struct {
 	to         string
 	dry        bool
@@ -86,7 +86,7 @@ func (c *app) checkEnded(operands []string, pick pickOptions, o applyOptions) er
 	return err
 }
 
-// endOf says whether a result that was taken is that of the child's last run in its copy.
+// endOf reports whether the result that was taken belongs to the child's last run in its copy.
 func endOf(work *patch.Work) func(manager.Result) bool {
 	last := work.LastAsked()
 	return func(r manager.Result) bool {
@@ -221,7 +221,7 @@ func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
 	return fmt.Errorf("%w, so nothing %s: %d of %d", errDeletesMost, o.written(), gone, of)
 }
 
-// written is the verb for what is not done: a dry run ends as the apply that it stands for would.
+// written returns the verb for the files of a refusal: a dry run writes none.
 func (o applyOptions) written() string {
 	if o.dry {
 		return "would be written"
@@ -229,7 +229,7 @@ func (o applyOptions) written() string {
 	return "was written"
 }
 
-// notAllowed are those files that run by themselves of which the options do not say that they may be written.
+// notAllowed returns the files that run by themselves and that no option allows.
 func (o applyOptions) notAllowed(running []patch.Trouble) (rest []patch.Trouble) {
 	for _, t := range running {
 		if !o.autorun && !slices.ContainsFunc(o.allowed, func(p string) bool { return path.Clean(p) == t.Path }) {
@@ -239,7 +239,7 @@ func (o applyOptions) notAllowed(running []patch.Trouble) (rest []patch.Trouble)
 	return rest
 }
 
-// agrees asks a person, if there is one.
+// agrees asks the person at the terminal. Without a terminal it returns false.
 func (c *app) agrees(question string) bool {
 	if c.JSON || !cli.IsTerminal(c.In) || !c.Errors.Terminal {
 		return false
@@ -257,7 +257,7 @@ func troubleLines(all []patch.Trouble) []string {
 	return lines
 }
 
-// applied is a path of a plan, with --json.
+// applied describes one path of a plan in the output of --json.
 type applied struct {
 	Path         string `json:"path"`
 	Action       string `json:"action,omitempty"`

@@ -24,7 +24,7 @@ subagent list                                see what is going on
 subagent info                                see what this outbox offers
 subagent spawn --copy . --id fix -- 'fix it'  have a copy changed; then: subagent diff fix, subagent apply fix`
 
-// app is one invocation.
+// app holds one invocation.
 type app struct {
 	*cli.Program
 	outbox   string
@@ -54,14 +54,14 @@ func run(ctx context.Context, args []string, system cli.System) int {
 	return newApp().Main(ctx, args, system)
 }
 
-// patienceOption is of the commands that wait.
+// patienceOption is the flag of the commands that wait.
 func (c *app) patienceOption() cli.Option {
 	return cli.Option{
 		Name: "patience", Value: "TIME", Help: "how long to wait while nobody serves the outbox; by default 1m", Set: cli.Duration(&c.patience),
 	}
 }
 
-// outboxPath is where the outbox is, absolute where that can be said.
+// outboxPath returns the outbox's absolute path, or the path as given if the working directory is gone.
 func (c *app) outboxPath() string {
 	path := cmp.Or(c.outbox, c.Env("TORNO_OUTBOX"), "/outbox")
 	if absolute, err := filepath.Abs(path); err == nil {

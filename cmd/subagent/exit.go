@@ -28,7 +28,7 @@ const (
 	exitTrouble
 )
 
-// exitCodes explains them, in order.
+// exitCodes explains the exit codes, in order.
 var exitCodes = []string{
 	"the child completed, or the command did what it was asked",
 	"the child failed: it exited with another code than 0, was killed, or used up its memory",
@@ -40,7 +40,7 @@ var exitCodes = []string{
 	"other trouble: the sandbox did not start, the run was lost, the result is not readable, changes do not fit",
 }
 
-// exitCode says how a run ended.
+// exitCode turns a run's end into an exit code.
 func exitCode(r manager.Result) int {
 	switch {
 	case r.Completed() && r.AnswerErr == nil:
@@ -66,10 +66,10 @@ func exitCode(r manager.Result) int {
 	return exitTrouble
 }
 
-// errNoOutbox is an outbox that does not exist.
+// errNoOutbox: the outbox does not exist.
 var errNoOutbox = errors.New("there is no outbox")
 
-// nextForPermission names the outbox's owner where it is a file of the outbox that may not be used. Of another file nothing is known.
+// nextForPermission names the outbox's owner if the file that may not be used lies in the outbox.
 func nextForPermission(err error, outbox string) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && filepath.IsAbs(e.Path) && !paths.Within(outbox, e.Path) {
 		return ""
@@ -83,7 +83,7 @@ func nextForPermission(err error, outbox string) string {
 	return next
 }
 
-// diagnose sorts an error. outbox is the absolute path of the one that is used.
+// diagnose turns an error into an exit code, a sentence and a next step. outbox is the outbox's absolute path.
 func diagnose(err error, outbox string) cli.Trouble {
 	t := cli.Trouble{Exit: exitTrouble, Code: "trouble", Text: err.Error()}
 	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
@@ -106,7 +106,7 @@ func diagnose(err error, outbox string) cli.Trouble {
 	return t
 }
 
-// troubles are the errors with a next step. The first that fits counts.
+// troubles lists the errors with a next step. The first that matches counts.
 var troubles = []struct {
 	err  error
 	exit int

@@ -32,7 +32,7 @@ func (s *source) findAgent() (err error) {
 	return nil
 }
 
-// localAgent is an agent of this machine as a configuration needs it.
+// localAgent holds what a configuration needs to know about an agent of this machine.
 func localAgent(found installed.Agent) configs.LocalAgent {
 	local := configs.LocalAgent{Name: found.Name, Command: found.Command, Route: found.Route}
 	for _, place := range found.Places {
@@ -85,7 +85,7 @@ func keepKey(key, path, state string) error {
 	return placeFile(path, []byte(key), 0o600, true)
 }
 
-// placeFile puts a whole file in its place. Where it may not replace what is there, the error is fs.ErrExist.
+// placeFile writes a whole file and renames it into place. Without replace it fails with fs.ErrExist if the name is taken.
 func placeFile(path string, text []byte, mode os.FileMode, replace bool) (err error) {
 	draft, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
 	if err != nil {

@@ -75,7 +75,7 @@ func (a *app) sayBudgets(all control.Budgets) error {
 	return a.Out.Err()
 }
 
-// costOf is what was spent, in words.
+// costOf puts the money that was spent into words.
 func costOf(m *delegation.ModelUsage) string {
 	if m == nil || m.Requests == 0 {
 		return "nothing"

@@ -63,7 +63,7 @@ costs nothing, and says in words what is wrong: the name, TLS, the credential, a
 	}
 }
 
-// checked are the findings of check.
+// checked holds the findings of check.
 type checked struct {
 	config     configs.Config
 	warnings   []configs.Warning
@@ -75,7 +75,7 @@ type checked struct {
 	routes     []serve.RouteAttempt
 }
 
-// tried is an attempt, and its error if it failed.
+// tried holds one trial run and its error.
 type tried struct {
 	serve.Attempt
 	err error
@@ -110,7 +110,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	return errors.Join(err, c.refused(), c.unmet())
 }
 
-// refused says why run would not start with what is enforced here.
+// refused returns the reasons for which `watcher run` would not start on this machine.
 func (c *checked) refused() error {
 	enforced := map[string]sandbox.Guarantees{}
 	for _, p := range c.profiles {
@@ -124,7 +124,7 @@ func (c *checked) refused() error {
 	return doctor.Start(doctor.System{Guarantees: enforced, Accept: c.config.Accept, Asked: c.asked})
 }
 
-// askWatcher asks the watcher that runs. Its own mount namespace is what counts, and not ours.
+// askWatcher asks the running watcher, because its mount namespace counts and not ours.
 func (c *checked) askWatcher(ctx context.Context) {
 	status, err := control.Dial(c.config.State).Status(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (e
 	return errors.Join(err, c.failedRoutes())
 }
 
-// failedRoutes says which routes lead nowhere.
+// failedRoutes names the routes whose upstream could not be reached.
 func (c *checked) failedRoutes() error {
 	var failed []string
 	for _, r := range c.routes {
@@ -184,7 +184,7 @@ func (c *checked) failedRoutes() error {
 	return fmt.Errorf("%d of %d routes do not work: %s", len(failed), len(c.routes), strings.Join(failed, ", "))
 }
 
-// unmet says which profiles demand what is not enforced.
+// unmet names the profiles that demand what is not enforced here.
 func (c *checked) unmet() error {
 	var unmet []string
 	for _, p := range c.profiles {

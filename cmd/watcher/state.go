@@ -24,10 +24,10 @@ import (
 	"torno/watcher"
 )
 
-// unitState is where the unit in contrib has its state.
+// unitState is the state directory of the unit in contrib.
 const unitState = "/var/lib/torno"
 
-// stateDir is the installation that a command is about: the named one, or the only one there is.
+// stateDir returns the state directory that a command works on: the one that was named, or the only one on this machine.
 func (a *app) stateDir(ctx context.Context) (string, error) {
 	switch s := a.source; {
 	case s.local.State != "":
@@ -42,7 +42,7 @@ func (a *app) stateDir(ctx context.Context) (string, error) {
 	return a.onlyState(ctx)
 }
 
-// onlyState looks where states usually are. A watcher that runs counts more than ones that once ran.
+// onlyState looks in the usual places. It prefers the state of a running watcher.
 func (a *app) onlyState(ctx context.Context) (string, error) {
 	var live, all []string
 	for _, dir := range a.usualStates() {
@@ -81,7 +81,7 @@ func (a *app) usualStates() []string {
 	return found
 }
 
-// isLive says whether a watcher responds at the control socket.
+// isLive reports whether a watcher answers at the control socket.
 func (a *app) isLive(ctx context.Context, dir string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (a *app) isLive(ctx context.Context, dir string) bool {
 	return err == nil
 }
 
-// ask does something with the watcher that runs, or else, read-only, with the journal.
+// ask calls the running watcher. If none runs, it reads the journal instead.
 func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	state, err := a.stateDir(ctx)
 	if err != nil {
@@ -116,10 +116,10 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	return do(operator)
 }
 
-// errNoState is the error for a state directory without a journal.
+// errNoState: the state directory has no journal.
 var errNoState = errors.New("no watcher has run with the state directory")
 
-// noState says that a state directory is of no watcher. Where a watcher serves the outbox that was named, it says whose it is.
+// noState turns a missing state into an error. If a watcher serves the named outbox, the error names that watcher's owner.
 func (a *app) noState(state string) error {
 	err := fmt.Errorf("%w %s", errNoState, state)
 	for _, pid := range lock.Holders(a.source.local.Dir) {
@@ -133,7 +133,7 @@ func (a *app) noState(state string) error {
 	return err
 }
 
-// ownerOf is the user of a process, "" where that cannot be seen.
+// ownerOf returns the user of a process, or "" if it cannot be seen.
 func ownerOf(pid int) string {
 	var stat unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d", pid), &stat) != nil {
@@ -146,7 +146,7 @@ func ownerOf(pid int) string {
 	return uid
 }
 
-// config is the configuration if one is named, and otherwise what is needed to reach the launchers.
+// config loads the named configuration. Without a name it returns the least that is needed to reach the launchers.
 func (a *app) config() (configs.Config, error) {
 	if a.source.config == "" && a.source.local.Dir == "" {
 		return configs.Bare(a.launchers, a.Env), nil

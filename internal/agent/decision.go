@@ -7,8 +7,8 @@ import (
 	"torno/internal/strictjson"
 )
 
-// Decision answers an agent's question. It goes from the host to the adapter, which computes the digest again of the call that it
-// holds under the question's name: package approval says of what.
+// Decision answers an agent's question. The host sends it to the adapter. The adapter computes the digest of the call that it
+// holds under the question's name once more, and acts only if both agree. Package approval says what goes into the digest.
 type Decision struct {
 	Ask    string `json:"ask"`
 	Allow  bool   `json:"allow,omitempty"`
@@ -25,13 +25,13 @@ func EncodeDecision(d Decision) ([]byte, error) {
 	return slices.Concat([]byte{'\n'}, text, []byte{'\n'}), err
 }
 
-// askAgain is the line with which the host has the adapter tell again which questions wait: the host may have lost some.
+// askAgain is the line that asks the adapter to repeat the questions that wait: the host may have lost some.
 const askAgain = `{"type":"ask_again"}`
 
-// EncodeAskAgain writes that line for the adapter, behind a line's end as EncodeDecision does.
+// EncodeAskAgain returns askAgain after a line's end, as EncodeDecision does.
 func EncodeAskAgain() []byte { return []byte("\n" + askAgain + "\n") }
 
-// IsAskAgain says whether a line, without its end, is that one.
+// IsAskAgain reports whether a line, without its end, is askAgain.
 func IsAskAgain(text []byte) bool { return string(text) == askAgain }
 
 type decisionLine struct {
@@ -39,7 +39,7 @@ type decisionLine struct {
 	Decision
 }
 
-// DecodeDecision reads a line, without its end. It is false for every other line.
+// DecodeDecision reads a line without its end. ok is false if the line is no decision.
 func DecodeDecision(text []byte) (Decision, bool) {
 	var l decisionLine
 	if strictjson.Decode(text, &l) != nil || l.Type != "decision" || l.Ask == "" {

@@ -106,7 +106,7 @@ func (r *run) run(start Start) int {
 	return code
 }
 
-// fails tells a run that has come to nothing, in a result and on standard error.
+// fails tells a run that never began its agent, in a result and on standard error.
 func (r *run) fails(code int, why string) int {
 	r.out.tell(tell(agent.Line{Kind: agent.Result, Failed: true, Text: why}))
 	warn("%s", why)
@@ -146,7 +146,7 @@ func readTask(name string) (string, error) {
 	return valid(string(data)), err
 }
 
-// closeTask has an agent that waits for more end. Closing it twice does no harm.
+// closeTask closes the agent's input, so that an agent that waits for more ends. It may be called twice.
 func (r *run) closeTask() {
 	r.mu.Lock()
 	r.shut = true
@@ -154,7 +154,7 @@ func (r *run) closeTask() {
 	_ = r.task.Close()
 }
 
-// take reads a line of the agent's.
+// take handles one line that the agent printed.
 func (r *run) take(line []byte) {
 	before := r.memory.turns
 	r.out.tell(read(r.kind.parser, line))
