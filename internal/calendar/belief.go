@@ -6,7 +6,7 @@ import (
 	"torno/internal/boot"
 )
 
-// The bounds of what is believed.
+// The bounds within which a calendar believes the clock.
 const (
 	Step       = time.Hour      // by which a clock that was set a little may differ from the time that has passed
 	LongestOff = 72 * time.Hour // a machine that is started again may have been off: over a weekend

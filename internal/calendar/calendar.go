@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/boot"
 )
 
@@ -146,19 +147,13 @@ func (c *Calendar) save() {
 	c.failed = err != nil
 }
 
-// write puts the file into the place of the one before, and waits for the disk: a power cut must not leave half of it.
 func (c *Calendar) write() error {
 	raw, err := json.Marshal(c.belief)
 	if err != nil {
 		return fmt.Errorf("write the calendar: %w", err)
 	}
-	fresh, err := os.OpenFile(c.file+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := atomicfile.Write(c.file, raw, 0o600); err != nil {
 		return fmt.Errorf("write the calendar: %w", err)
 	}
-	_, err = fresh.Write(raw)
-	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err != nil {
-		return fmt.Errorf("write the calendar: %w", err)
-	}
-	return os.Rename(fresh.Name(), c.file)
+	return nil
 }

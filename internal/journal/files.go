@@ -112,12 +112,3 @@ func lock(path string) (unlock func(), err error) {
 	}
 	return func() { f.Close() }, nil
 }
-
-// syncDirectory makes the new name of a file durable.
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

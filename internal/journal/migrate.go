@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"torno/internal/atomicfile"
 )
 
 // Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released.
@@ -127,7 +129,7 @@ func create(ctx context.Context, path string) (err error) {
 	if err := os.Rename(draft, path); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	return atomicfile.SyncDirectory(filepath.Dir(path))
 }
 
 // fill gives the draft its schema and the installation its id. Closing folds the log into the file and syncs it.

@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"torno/internal/atomicfile"
 )
 
 // The mark of use lies beside a journal while it is open for writing. SQLite takes a missing log for a log that never
@@ -45,23 +46,10 @@ func checkUse(path string, found bool) error {
 // markUse is called when the log is there. A power cut leaves the mark as it was or as it is, never half; and the log's
 // name is durable before the mark says that there is a log.
 func markUse(path, mark string) error {
-	dir := filepath.Dir(path)
-	if err := syncDirectory(dir); err != nil {
+	if err := atomicfile.SyncDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+markSuffix+".") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it has its place by then, or is of no use
-	_, err = strings.NewReader(mark).WriteTo(f)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path+markSuffix); err != nil {
-		return err
-	}
-	return syncDirectory(dir)
+	return atomicfile.Write(path+markSuffix, []byte(mark), 0o600)
 }
 
 func unmarkUse(path string) error {

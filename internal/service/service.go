@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"torno/contrib"
+	"torno/internal/atomicfile"
 )
 
 // Machine is what a plan depends on.
@@ -145,18 +146,7 @@ func (p Plan) Put() (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return false, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(p.Path), ".torno-")
-	if err != nil {
-		return false, err
-	}
-	_, err = temp.WriteString(p.Text)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), p.Path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temp.Name()))
-	}
+	err = atomicfile.Write(p.Path, []byte(p.Text), 0o644)
 	return err == nil, err
 }
 

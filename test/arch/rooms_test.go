@@ -17,7 +17,7 @@ type room struct {
 
 // leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
-	"internal/agent", "internal/approval", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/pipes", "internal/retry", "internal/strictjson", "internal/thread", "internal/version",
+	"internal/agent", "internal/approval", "internal/atomicfile", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/pipes", "internal/retry", "internal/strictjson", "internal/thread", "internal/version",
 }
 
 const (
@@ -91,7 +91,7 @@ var rooms = map[string]room{
 	"internal/images":            {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":            {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/gateway":           {ours: []string{"internal/calendar", "internal/gateway/budget", "internal/gateway/cache", "internal/gateway/registry", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
-	"internal/gateway/setup":     {ours: []string{"internal/gateway/prices", "internal/gateway/route", "internal/trust"}, theirs: []string{yaml}},
+	"internal/gateway/setup":     {ours: []string{"internal/atomicfile", "internal/gateway/prices", "internal/gateway/route", "internal/trust"}, theirs: []string{yaml}},
 	"internal/gateway/upstreams": {ours: []string{
 		"internal/gateway", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/route",
 	}},
@@ -111,14 +111,15 @@ var rooms = map[string]room{
 	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/lock", "internal/trust"}, theirs: []string{unix}},
 	"internal/gateway/route":      {},
 	"contrib":                     {},
-	"internal/service":            {ours: []string{"contrib"}},
+	"internal/service":            {ours: []string{"contrib", "internal/atomicfile"}},
 	"internal/boot":               {theirs: []string{unix}},
-	"internal/calendar":           {},
+	"internal/atomicfile":         {},
+	"internal/calendar":           {ours: []string{"internal/atomicfile"}},
 	"internal/thread":             {theirs: []string{unix}},
 	"internal/launcher":           {ours: []string{"sandbox", "sandbox/local", "internal/doctor"}},
 	"internal/programs":           {ours: []string{"internal/trust"}},
 	"sandbox/launchers":           {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
-	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
+	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/atomicfile", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"watcher/approvals":           {ours: []string{"delegation", "internal/crash", "internal/journal"}},
 	"internal/inode":              {theirs: []string{unix}},
 	"internal/control":            {ours: []string{"delegation", "internal/calendar", "sandbox", "internal/journal", "internal/socket"}},
@@ -189,7 +190,7 @@ var rooms = map[string]room{
 		},
 		theirs: []string{unix},
 	},
-	"sandbox/gvisor/boxes": {ours: []string{"sandbox", "sandbox/gvisor/keeper", "sandbox/local/attest", "sandbox/local/lay"}},
+	"sandbox/gvisor/boxes": {ours: []string{"sandbox", "internal/atomicfile", "sandbox/gvisor/keeper", "sandbox/local/attest", "sandbox/local/lay"}},
 	"sandbox/gvisor/bundle": {
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "internal/runfile"},
 		theirs: []string{"github.com/opencontainers/runtime-spec/..."},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"torno/internal/atomicfile"
 	"torno/sandbox"
 )
 
@@ -25,11 +26,8 @@ func keepSite(dir string) (string, error) {
 	}
 	var random [16]byte
 	rand.Read(random[:])
-	left, _ := filepath.Glob(filepath.Join(dir, siteName+".*")) // it fails for bad patterns only
-	for _, name := range left {
-		os.Remove(name) // of a start that was killed; a file that stays harms nothing
-	}
-	if err := writeSite(dir, hex.EncodeToString(random[:])); err != nil {
+	// The id is on the disk before a journal can name it.
+	if err := atomicfile.Write(filepath.Join(dir, siteName), []byte(hex.EncodeToString(random[:])), 0o600); err != nil {
 		return "", fmt.Errorf("give the launcher's directory an id: %w", err)
 	}
 	return readSite(dir)
@@ -45,27 +43,6 @@ func readSite(dir string) (string, error) {
 		return "", fmt.Errorf("%s is damaged; bring it back, or remove it and give up the runs that are stranded then", filepath.Join(dir, siteName))
 	}
 	return string(text), nil
-}
-
-// writeSite has the id on the disk before a journal can name it.
-func writeSite(dir, id string) error {
-	f, err := os.CreateTemp(dir, siteName+".")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it has its place by then, or is of no use
-	_, err = f.WriteString(id)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(dir, siteName)); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Prove is ErrOtherSite where another directory lies at the launcher's path by now.

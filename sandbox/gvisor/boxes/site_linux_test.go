@@ -59,7 +59,7 @@ func TestAnotherDirectoryIsAnotherSite(t *testing.T) {
 // TestAnIDThatIsNotWhole is never taken, and a start that was killed over it leaves nothing that counts.
 func TestAnIDThatIsNotWhole(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, siteName+".123"), []byte("ab"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, siteName+".new"), []byte("ab"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := keepSite(dir); err != nil {
