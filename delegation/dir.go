@@ -47,15 +47,15 @@ func OpenDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// bind opens the Root and makes sure that it is the directory of the descriptor. The path is not opened again where that can be had otherwise: a
-// FIFO that is there by now would have it wait for ever.
+// bind opens the Root of the held directory. It goes through /proc, and opens the path once more only without a /proc: a FIFO that lies there by
+// now would make that wait for ever.
 func (d *Dir) bind() error {
 	var here, there unix.Stat_t
 	if err := unix.Fstat(d.fd(), &here); err != nil {
 		return fmt.Errorf("stat outbox %q: %w", d.path, err)
 	}
 	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", d.fd()))
-	if errors.Is(err, fs.ErrNotExist) { // there is no /proc
+	if errors.Is(err, fs.ErrNotExist) { // no /proc is mounted
 		root, err = os.OpenRoot(d.path)
 	}
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // deepest is the depth of our deepest directory below one of the state's: a door has one. Leave what lies deeper alone.
 const deepest = 1
 
-// handOver gives a directory of the state to the gateway's user, with what is in it that was root's: a gateway of before may have been
-// root. The directory itself comes last, so that what was interrupted is done again. It returns a handle of it, as a mount of its own.
+// handOver gives a directory of the state to the gateway's user, with everything in it that root owns: an earlier gateway may have run as root.
+// It changes the directory's owner last, so that a killed handOver is done again. It returns a handle of the directory, as a mount of its own.
 func handOver(path string, user uint32) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -42,9 +42,9 @@ func handOver(path string, user uint32) (*os.File, error) {
 	return mountOf(dir), nil
 }
 
-// mountOf clones the mount of a directory, and closes the handle that it had. No way leads out of the clone, and none into it: the kernel
-// gives no file a second name in another mount, so a gateway that was taken over puts no service's socket among its doors, which children
-// see. Where we may clone no mount, it returns the handle.
+// mountOf clones the mount of a directory and closes the handle that it was given. The kernel refuses a hard link from one mount to another, so
+// a gateway that was taken over cannot put a service's socket among its doors, which children see. If this process may clone no mount, mountOf
+// returns the handle as it was.
 func mountOf(dir *os.File) *os.File {
 	fd, err := unix.OpenTree(int(dir.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	if err != nil {
@@ -54,8 +54,8 @@ func mountOf(dir *os.File) *os.File {
 	return os.NewFile(uintptr(fd), dir.Name())
 }
 
-// handOverBelow gives what root, or the gateway's user of before, has in a directory to the user of now. Each thing is held while it is
-// looked at: that user of before may be at work there. A file with a second name may be one of the host's, and stays as it is.
+// handOverBelow gives to the gateway's user what root, or the user of an earlier gateway, owns in a directory. It holds each file while it looks
+// at it, because that earlier user may be at work there. It leaves a file with a second name alone: it may be one of the host's.
 func handOverBelow(dir *os.File, before, user uint32, depth int) error {
 	for {
 		names, err := dir.Readdirnames(1024)

@@ -256,116 +256,129 @@ func TestTakenOverProcess(t *testing.T) {
 const lending = "give a socket from elsewhere a name among its own"
 
 // tries runs every attack and returns the names of those that succeeded.
-func (a attack) tries() (could []string) {
-	try := func(name string, do func() error) {
-		if do() == nil {
-			could = append(could, name)
-		}
-	}
-	open := func(path string, how int) func() error {
-		return func() error {
-			f, err := os.OpenFile(path, how, 0)
-			if err == nil {
-				f.Close()
-			}
-			return err
-		}
-	}
-	connect := func(path string) func() error {
-		return func() error {
-			c, err := net.Dial("unix", path)
-			if err == nil {
-				c.Close()
-			}
-			return err
-		}
-	}
-	try("open the journal", open(filepath.Join(a.Above, "journal.db"), os.O_RDONLY))
-	try("open an outbox", open(filepath.Join(a.Above, "outbox"), os.O_RDONLY))
-	try("write into an outbox", open(filepath.Join(a.Above, "outbox", "request"), os.O_WRONLY|os.O_CREATE))
-	try("reach the engine", connect(a.EngineSocket))
-	try("read a credential", open(a.Key, os.O_RDONLY))
-	try("read a file of another user", open(a.OthersFile, os.O_RDONLY))
-	try("write the routes", open(a.Setup, os.O_WRONLY))
-	for _, fd := range a.Descriptors {
-		try(lending, func() error {
-			return unix.Linkat(unix.AT_FDCWD, a.Lent, fd, "lent", 0)
-		})
-		for _, up := range []string{"..", "../..", "../../.."} {
-			for _, name := range []string{"journal.db", "outbox", "setup.yaml", "key", "others"} {
-				try("climb to "+name, func() error {
-					at, err := unix.Openat(fd, up+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-					if err == nil {
-						unix.Close(at)
-					}
-					return err
-				})
-			}
-			try("climb to the engine", connect(fmt.Sprintf("/proc/self/fd/%d/%s/engine.sock", fd, up)))
-		}
-	}
-	for name, pid := range map[string]int{"the watcher": a.Watcher, "the warden": a.Warden} {
-		try("signal "+name, func() error { return syscall.Kill(pid, 0) })
-		try("trace "+name, func() error { return unix.PtraceSeize(pid) })
-		try("read the memory of "+name, open(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDONLY))
-		try("read the environment of "+name, func() error {
-			_, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-			return err
-		})
-		try("take a descriptor of "+name, func() error {
-			handle, err := unix.PidfdOpen(pid, 0)
-			if err != nil {
-				return err
-			}
-			_, err = unix.PidfdGetfd(handle, 0, 0)
-			return err
-		})
-	}
-	try("become root", func() error { return syscall.Setuid(0) })
-	for _, name := range []string{"../../key", a.Key, "other"} {
-		try("have the warden read "+name, func() error {
-			asks, err := unix.Dup(a.Asks)
-			if err != nil {
-				return err
-			}
-			conn, err := credential.ConnOf(os.NewFile(uintptr(asks), "asks"))
-			if err != nil {
-				return err
-			}
-			_, err = credential.NewAccess(conn).Roots(context.Background(), name)
-			return err
-		})
-	}
-	try("ask the warden at all", func() error {
-		conn, err := credential.ConnOf(os.NewFile(uintptr(a.Asks), "asks"))
-		if err != nil {
-			return err
-		}
-		_, err = credential.NewAccess(conn).Setup(context.Background())
-		return err
-	})
-	return could
+func (a attack) tries() []string {
+	return slices.Concat(a.onFiles(), a.onDescriptors(), a.onProcess("the watcher", a.Watcher), a.onProcess("the warden", a.Warden), a.onTheWarden())
 }
 
-// TestAGatewayThatIsTakenOver: with the gateway's user and its descriptors, nothing of the watcher's can be opened, nor can its processes
-// be touched; nor does anything of elsewhere get among what is its own, as the directories that children see. The same attacker as root, with
-// directories as they are, which is what a gateway was and had before, does it all.
-func TestAGatewayThatIsTakenOver(t *testing.T) {
-	g := newPlace(t).withWarden()
-	above := g.dir // of the state: 0700, as a watcher's state directory is
-	for name, text := range map[string]string{"journal.db": "runs", "others": "of another user"} {
-		g.write(name, text)
+// could holds the names of attacks that succeeded.
+type could []string
+
+func (c *could) try(name string, err error) {
+	if err == nil {
+		*c = append(*c, name)
 	}
-	if err := errors.Join(os.Mkdir(g.path("outbox"), 0o755), os.Chown(g.path("others"), 1000, 1000)); err != nil {
-		t.Fatal(err)
+}
+
+func opens(path string, how int) error {
+	f, err := os.OpenFile(path, how, 0)
+	if err != nil {
+		return err
 	}
-	engine, err := net.Listen("unix", g.path("engine.sock"))
+	return f.Close()
+}
+
+func connects(path string) error {
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// onFiles tries what a path leads to.
+func (a attack) onFiles() (c could) {
+	c.try("open the journal", opens(filepath.Join(a.Above, "journal.db"), os.O_RDONLY))
+	c.try("open an outbox", opens(filepath.Join(a.Above, "outbox"), os.O_RDONLY))
+	c.try("write into an outbox", opens(filepath.Join(a.Above, "outbox", "request"), os.O_WRONLY|os.O_CREATE))
+	c.try("reach the engine", connects(a.EngineSocket))
+	c.try("read a credential", opens(a.Key, os.O_RDONLY))
+	c.try("read a file of another user", opens(a.OthersFile, os.O_RDONLY))
+	c.try("write the routes", opens(a.Setup, os.O_WRONLY))
+	c.try("become root", syscall.Setuid(0))
+	return c
+}
+
+// onDescriptors tries what the gateway's descriptors lead to.
+func (a attack) onDescriptors() (c could) {
+	for _, fd := range a.Descriptors {
+		c.try(lending, unix.Linkat(unix.AT_FDCWD, a.Lent, fd, "lent", 0))
+		for _, up := range []string{"..", "../..", "../../.."} {
+			for _, name := range []string{"journal.db", "outbox", "setup.yaml", "key", "others"} {
+				at, err := unix.Openat(fd, up+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+				c.try("climb to "+name, err)
+				if err == nil {
+					unix.Close(at)
+				}
+			}
+			c.try("climb to the engine", connects(fmt.Sprintf("/proc/self/fd/%d/%s/engine.sock", fd, up)))
+		}
+	}
+	return c
+}
+
+// onProcess tries what can be done to a process of the watcher's.
+func (a attack) onProcess(name string, pid int) (c could) {
+	c.try("signal "+name, syscall.Kill(pid, 0))
+	c.try("trace "+name, unix.PtraceSeize(pid))
+	c.try("read the memory of "+name, opens(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDONLY))
+	_, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	c.try("read the environment of "+name, err)
+	handle, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		_, err = unix.PidfdGetfd(handle, 0, 0)
+	}
+	c.try("take a descriptor of "+name, err)
+	return c
+}
+
+// onTheWarden tries what the gateway may ask the warden for.
+func (a attack) onTheWarden() (c could) {
+	for _, name := range []string{"../../key", a.Key, "other"} {
+		c.try("have the warden read "+name, a.asks(func(access *credential.Access) error {
+			_, err := access.Roots(context.Background(), name)
+			return err
+		}))
+	}
+	c.try("ask the warden at all", a.asks(func(access *credential.Access) error {
+		_, err := access.Setup(context.Background())
+		return err
+	}))
+	return c
+}
+
+// asks asks the warden over a copy of the gateway's descriptor.
+func (a attack) asks(ask func(*credential.Access) error) error {
+	asks, err := unix.Dup(a.Asks)
+	if err != nil {
+		return err
+	}
+	conn, err := credential.ConnOf(os.NewFile(uintptr(asks), "asks"))
+	if err != nil {
+		return err
+	}
+	return ask(credential.NewAccess(conn))
+}
+
+// listening listens at a unix socket until the test ends.
+func listening(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
-	if err := os.Chmod(g.path("engine.sock"), 0o666); err != nil { // what keeps it is the directory
+	t.Cleanup(func() { listener.Close() })
+	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAGatewayThatIsTakenOver runs an attacker with the gateway's user and descriptors: it can open nothing of the watcher's, touch none of its
+// processes, and put no file from elsewhere among its own, such as the directories that children see. The same attacker as root, with plain
+// directories, as gateways once had them, succeeds in all of it.
+func TestAGatewayThatIsTakenOver(t *testing.T) {
+	g := newPlace(t).withWarden()
+	for name, text := range map[string]string{"journal.db": "runs", "others": "of another user"} {
+		g.write(name, text)
 	}
 	elsewhere, err := os.MkdirTemp("", "elsewhere")
 	if err != nil {
@@ -373,12 +386,11 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 	}
 	defer os.RemoveAll(elsewhere)
 	lent := filepath.Join(elsewhere, "socket")
-	lends, err := net.Listen("unix", lent)
+	listening(t, g.path("engine.sock"), 0o666) // the directory above keeps strangers out
+	listening(t, lent, 0o755)
+	err = errors.Join(os.Mkdir(g.path("outbox"), 0o755), os.Chown(g.path("others"), 1000, 1000),
+		os.Chmod(elsewhere, 0o755), os.Chown(lent, gatewayUser, gatewayUser))
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer lends.Close()
-	if err := errors.Join(os.Chmod(elsewhere, 0o755), os.Chown(lent, gatewayUser, gatewayUser)); err != nil {
 		t.Fatal(err)
 	}
 	doors, err := os.Open(g.path("state/doors"))
@@ -386,65 +398,76 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer doors.Close()
-	clone, err := unix.OpenTree(int(doors.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
-	clones := err == nil
-	unix.Close(clone)
-	pid := g.proper()
-	know := attack{
-		Above: above, Watcher: os.Getpid(), Warden: g.cmd.Process.Pid, Setup: g.path("state/setup.yaml"), Key: g.path("key"),
+	know := attack{ // Above is the state's parent, which is 0700 as a watcher's state directory is
+		Above: g.dir, Watcher: os.Getpid(), Warden: g.cmd.Process.Pid, Setup: g.path("state/setup.yaml"), Key: g.path("key"),
 		OthersFile: g.path("others"), EngineSocket: g.path("engine.sock"), Lent: lent,
 	}
-	attacker := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTakenOverProcess$")
-	attacker.Dir = "/"
-	for _, f := range descriptorsOf(t, pid) {
-		defer f.Close()
-		attacker.ExtraFiles = append(attacker.ExtraFiles, f)
-		at := 2 + len(attacker.ExtraFiles)
-		know.Descriptors = append(know.Descriptors, at)
-		if kind, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind == unix.SOCK_SEQPACKET {
-			know.Asks = at
+	held := descriptorsOf(t, g.proper())
+	defer func() {
+		for _, f := range held {
+			f.Close()
 		}
-	}
-	run := func(user uint32, plain ...*os.File) string {
-		know, files := know, append(slices.Clip(attacker.ExtraFiles), plain...)
-		for i := range plain {
-			know.Descriptors = append(slices.Clip(know.Descriptors), 3+len(attacker.ExtraFiles)+i)
-		}
-		raw, err := json.Marshal(know)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), attacker.Path, attacker.Args[1:]...)
-		cmd.Dir, cmd.ExtraFiles, cmd.Env = "/", files, []string{asAttacker + "=" + string(raw)}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return string(out)
-	}
-	taken, root := run(gatewayUser), run(0, doors)
-	for line := range strings.Lines(taken) {
-		what, could := strings.CutPrefix(strings.TrimSpace(line), "could: ")
+	}()
+	taken, root := know.by(t, gatewayUser, held), know.by(t, 0, append(slices.Clip(held), doors))
+	const asked = "ask the warden at all"
+	for _, what := range taken {
 		switch {
-		case !could || what == "ask the warden at all":
-		case what == lending && !clones:
+		case what == asked:
+		case what == lending && !clonesMounts(doors):
 			t.Log("NOT SHOWN HERE: root may clone no mount, so the gateway's directories are none of their own")
 		default:
 			t.Errorf("a gateway that is taken over can %s", what)
 		}
 	}
+	if !slices.Contains(taken, asked) {
+		t.Errorf("it has not the gateway's descriptors: %q", taken)
+	}
 	for _, what := range []string{
 		"open the journal", "write into an outbox", "reach the engine", "read a credential", "read a file of another user", "write the routes", "climb to journal.db",
-		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", "ask the warden at all", lending,
+		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", asked, lending,
 	} {
-		if !strings.Contains(root, "could: "+what+"\n") {
-			t.Errorf("this attacker shows nothing: as root it cannot %s\n%s", what, root)
+		if !slices.Contains(root, what) {
+			t.Errorf("this attacker shows nothing: as root it cannot %s, only %q", what, root)
 		}
 	}
-	if !strings.Contains(taken, "could: ask the warden at all") {
-		t.Errorf("it has not the gateway's descriptors: %s", taken)
+}
+
+// clonesMounts reports whether this process may clone the mount of a directory.
+func clonesMounts(dir *os.File) bool {
+	clone, err := unix.OpenTree(int(dir.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return false
 	}
+	unix.Close(clone)
+	return true
+}
+
+// by runs the attacker as a user with descriptors, and returns what it succeeded in.
+func (a attack) by(t *testing.T, user uint32, held []*os.File) (could []string) {
+	t.Helper()
+	for i, f := range held {
+		a.Descriptors = append(a.Descriptors, 3+i)
+		if kind, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind == unix.SOCK_SEQPACKET {
+			a.Asks = 3 + i
+		}
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestTakenOverProcess$")
+	cmd.Dir, cmd.ExtraFiles, cmd.Env = "/", held, []string{asAttacker + "=" + string(raw)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if what, ok := strings.CutPrefix(strings.TrimSpace(line), "could: "); ok {
+			could = append(could, what)
+		}
+	}
+	return could
 }
 
 // descriptorsOf copies all descriptors of a process.

@@ -10,7 +10,7 @@ import (
 	"torno/internal/cli"
 )
 
-// TestAPortThatIsTakenLeavesTheToken: a server that cannot listen does not replace the token of the one that does.
+// TestAPortThatIsTakenLeavesTheToken starts a second server on a taken port: it fails and does not replace the first one's token.
 func TestAPortThatIsTakenLeavesTheToken(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

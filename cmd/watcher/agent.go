@@ -41,8 +41,8 @@ func localAgent(found installed.Agent) configs.LocalAgent {
 	return local
 }
 
-// forTrial returns the configuration with the agent's key in a file of the trial's own: the one that the state has is read by the gateway of
-// a watcher that may be running.
+// forTrial writes the agent's key into a file for the trial and returns the configuration that names it. It leaves the key in the state directory
+// alone: the gateway of a running watcher may be reading it.
 func (s *source) forTrial(args cli.Args, c configs.Config) (trial configs.Config, remove func() error, err error) {
 	if s.found.Key == "" {
 		return c, func() error { return nil }, nil

@@ -12,8 +12,8 @@ import (
 	"torno/sandbox/launchers"
 )
 
-// TestATrialHasAKeyOfItsOwn: the key that a running watcher's gateway reads stays what it is, the trial's routes name another file, and that one
-// is gone behind it.
+// TestATrialHasAKeyOfItsOwn runs a trial beside a running watcher. The trial writes its key into a file of its own, names that file in its routes,
+// removes it at the end, and leaves the key of the watcher's gateway alone.
 func TestATrialHasAKeyOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	a := newApp(launchers.All)

@@ -177,7 +177,7 @@ func TestQuestionsThatAreTakenBack(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatAreToldAgain are those that wait, as they were told, and no others.
+// TestQuestionsThatAreToldAgain asks for a repetition: the adapter repeats the open questions word for word, and no others.
 func TestQuestionsThatAreToldAgain(t *testing.T) {
 	s := newStand(t)
 	b := s.says(asksFor("b", "Bash", `{"command":"b"}`))

@@ -13,7 +13,7 @@
 //   - What the parent says comes as lines on standard input (agent.Input). The agent is told each number once, in order, and each is
 //     acknowledged when the agent's pipe has the whole of it (Codex's server says itself that it has it), or refused with the reason: after the
 //     last turn, or by an agent that hears nothing while it works. A torn line is dropped, since it comes again.
-//   - What an agent asks is told when it asks, and all that waits once more whenever the host asks for it: the host may have lost it.
+//   - The adapter tells a question when the agent asks it. It repeats all open questions when the host asks for them: the host may have lost some.
 //   - The answer file is written whole, and only when the last turn did not fail.
 //   - The exit code is the agent's own: n, or 128+n for signal n, 126 and 127 as every shell has them. An agent that says 0
 //     although its turn failed has 1.

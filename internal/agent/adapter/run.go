@@ -167,10 +167,10 @@ func (r *run) take(line []byte) {
 	}
 }
 
-// closeUnlessWaited has an agent that waits for more end with its turn. What it was told and has not answered yet it answers first, in
-// turns of its own; what it was told during the turn it may have answered in that. While something waits to be told, the input stays open.
-// It is called with each line of the agent's and with each input that the agent has: either may come last, since an agent can answer what
-// it was told before its adapter knows that it has it.
+// closeUnlessWaited closes the agent's input at the end of a turn, so that an agent that waits for more ends. It keeps the input open while
+// something waits to be told, and while the agent still owes an answer, which it gives in a turn of its own or has given in this one. The adapter
+// calls it after each line of the agent and after each input that the agent has received: either may come last, because an agent can answer an
+// input before the adapter knows that the agent has it.
 func (r *run) closeUnlessWaited() {
 	if r.kind.server != nil && r.kind.server.busy() { // it would be cut off; more lines come
 		return

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,14 +81,22 @@ func spec(id string) gateway.Spec {
 	}
 }
 
-// TestRoundTrip: what a client asks is what the gateway does, and errors have their types on the other side.
-func TestRoundTrip(t *testing.T) {
+// served is a gateway with a client of its control socket.
+type served struct {
+	*Client
+	gateway *gateway.Gateway
+	told    *paper
+	end     func()
+}
+
+// serve serves a gateway until the test, or a call of end, is over.
+func serve(t *testing.T) *served {
+	t.Helper()
 	g := newGateway(t)
 	dir, err := os.MkdirTemp("", "gateway")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
 	listener, err := Listen(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +104,27 @@ func TestRoundTrip(t *testing.T) {
 	if info, err := os.Stat(dir + "/" + SocketName); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket is %v, %v", info, err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	told, served := &paper{g: g}, make(chan error, 1)
-	go func() { served <- Serve(ctx, listener, dir, g, told, slog.New(slog.DiscardHandler)) }()
-	c := Dial(dir)
-	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ended := &paper{g: g}, make(chan error, 1)
+	go func() { ended <- Serve(ctx, listener, dir, g, told, slog.New(slog.DiscardHandler)) }()
+	s := &served{Client: Dial(dir), gateway: g, told: told}
+	s.end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		s.end()
+		s.Close()
+		os.RemoveAll(dir)
+	})
+	return s
+}
+
+// TestDoorsByTheControlSocket opens, changes, shows and closes doors. Errors have their types on the client's side.
+func TestDoorsByTheControlSocket(t *testing.T) {
+	c, ctx := serve(t), t.Context()
 	opened, err := c.Open(ctx, spec("run"))
 	if err != nil || opened.ID != "run" || opened.Socket == "" {
 		t.Fatalf("%+v, %v", opened, err)
@@ -130,6 +155,20 @@ func TestRoundTrip(t *testing.T) {
 	if status, err := c.Status(ctx); err != nil || status.Doors != 1 || len(status.Routes) != 1 {
 		t.Errorf("%+v, %v", status, err)
 	}
+	if all, err := c.Doors(ctx); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := c.CloseDoor(ctx, "run"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.CloseDoor(ctx, "run"); !errors.Is(err, gateway.ErrNoDoor) {
+		t.Errorf("closed twice: %v", err)
+	}
+}
+
+// TestASetupByTheControlSocket tells the gateway its routes. What the gateway refuses changes nothing.
+func TestASetupByTheControlSocket(t *testing.T) {
+	c, ctx := serve(t), t.Context()
 	if status, err := c.Configure(ctx, []byte("npm")); err != nil || len(status.Routes) != 1 || status.Routes[0] != "npm" || status.Setup != Digest([]byte("npm")) {
 		t.Errorf("told other routes: %+v, %v", status, err)
 	}
@@ -141,20 +180,23 @@ func TestRoundTrip(t *testing.T) {
 	if status, err := c.Status(ctx); err != nil || status.Setup != Digest([]byte("npm")) || status.Version == "" {
 		t.Errorf("what it refused changed it: %+v, %v", status, err)
 	}
-	tree := budget.Scope{Kind: budget.Tree, ID: "o 1"}
-	reserved, err := g.Ledger.Reserve(ctx, []budget.Claim{{Scope: tree}}, budget.Amount{Requests: 3}, false)
-	if err != nil || reserved.SettleUnknown() != nil {
-		t.Fatal(err)
+}
+
+// TestBudgetsByTheControlSocket resets one budget, and lists and forgets another one.
+func TestBudgetsByTheControlSocket(t *testing.T) {
+	c, ctx := serve(t), t.Context()
+	tree, subagent := budget.Scope{Kind: budget.Tree, ID: "o 1"}, budget.Scope{Kind: budget.Subagent, ID: "o/s 1"}
+	for _, scope := range []budget.Scope{tree, subagent} {
+		reserved, err := c.gateway.Ledger.Reserve(ctx, []budget.Claim{{Scope: scope}}, budget.Amount{Requests: 3}, false)
+		if err != nil || reserved.SettleUnknown() != nil {
+			t.Fatal(err)
+		}
 	}
 	if was, err := c.Reset(ctx, tree); err != nil || was.Spent.Requests != 3 {
 		t.Errorf("a reset ends %+v, %v", was, err)
 	}
 	if use, err := c.Spent(ctx, tree); err != nil || use.Spent.Requests != 0 {
 		t.Errorf("after a reset there is spent %+v, %v", use, err)
-	}
-	subagent := budget.Scope{Kind: budget.Subagent, ID: "o/s 1"}
-	if reserved, err = g.Ledger.Reserve(ctx, []budget.Claim{{Scope: subagent}}, budget.Amount{Requests: 3}, false); err != nil || reserved.SettleUnknown() != nil {
-		t.Fatal(err)
 	}
 	idle, err := c.IdleSubagents(ctx, "")
 	if err != nil || len(idle) != 1 || idle[0].ID != subagent.ID || idle[0].Spent.Requests != 3 {
@@ -163,29 +205,22 @@ func TestRoundTrip(t *testing.T) {
 	if behind, err := c.IdleSubagents(ctx, subagent.ID); err != nil || len(behind) != 0 {
 		t.Errorf("behind it are %+v, %v", behind, err)
 	}
-	if err := c.ForgetSubagents(ctx, idle); err != nil || g.Ledger.Use(subagent).Spent.Requests != 0 {
+	if err := c.ForgetSubagents(ctx, idle); err != nil || c.gateway.Ledger.Use(subagent).Spent.Requests != 0 {
 		t.Errorf("it is not forgotten: %v", err)
 	}
+}
+
+// TestAStopByTheControlSocket tells the gateway to stop, and asks one that has stopped.
+func TestAStopByTheControlSocket(t *testing.T) {
+	c, ctx := serve(t), t.Context()
 	if doubt, err := c.Clock(ctx); err != nil || doubt != nil {
 		t.Errorf("the clock is doubted: %+v, %v", doubt, err)
 	}
-	if status, err := c.Stop(ctx); err != nil || status.Process == 0 || !eventually(&told.stopped) {
-		t.Errorf("stop: %+v, %v, %v", status, err, told.stopped.Load())
+	if status, err := c.Stop(ctx); err != nil || status.Process == 0 || !eventually(&c.told.stopped) {
+		t.Errorf("stop: %+v, %v, %v", status, err, c.told.stopped.Load())
 	}
-	if all, err := c.Doors(ctx); err != nil || len(all) != 1 {
-		t.Errorf("%+v, %v", all, err)
-	}
-	if _, err := c.CloseDoor(ctx, "run"); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.CloseDoor(ctx, "run"); !errors.Is(err, gateway.ErrNoDoor) {
-		t.Errorf("closed twice: %v", err)
-	}
-	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Status(t.Context()); !errors.Is(err, ErrNoGateway) {
+	c.end()
+	if _, err := c.Status(ctx); !errors.Is(err, ErrNoGateway) {
 		t.Errorf("without a gateway: %v", err)
 	}
 }
