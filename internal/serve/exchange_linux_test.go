@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/test/attack"
+	"torno/test/missing"
 	"torno/watcher/hang"
 )
 
@@ -18,7 +19,7 @@ import (
 // as fast as she can, while the host looks and opens. Nothing waits for her, no start fails, and no other outbox is closed or taken for hers.
 func TestAnExchangeWithoutEndClosesItsOwnOutbox(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOTHING WAS TRIED: only root gives a link to another user")
+		missing.Skip(t, "only root gives a link to another user")
 	}
 	const her, looks = 4711, 200
 	trial := attack.Trial{Row: "H26", Where: "fake, exchanges", Oracle: true}

@@ -36,7 +36,7 @@ func (h *host) greet(ctx context.Context) {
 			h.Log.Error("a launcher does not say what it enforces", "launcher", name, "error", err)
 			continue
 		}
-		about = append(about, "launcher", name, "not_enforced", strings.Join(missing(guarantees), ","))
+		about = append(about, "launcher", name, "not_enforced", strings.Join(notEnforced(guarantees), ","))
 		h.warnDemands(name, guarantees)
 	}
 	h.Log.Info("serving", about...)
@@ -45,8 +45,8 @@ func (h *host) greet(ctx context.Context) {
 	}
 }
 
-// missing are the guarantees that are not given.
-func missing(g sandbox.Guarantees) []string {
+// notEnforced names the guarantees that are not given, in the order of GuaranteeKeys.
+func notEnforced(g sandbox.Guarantees) []string {
 	var words []string
 	for _, key := range sandbox.GuaranteeKeys {
 		if !g[key].Enforced {

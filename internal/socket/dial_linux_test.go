@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/missing"
 )
 
 // gatewayUser is less trusted than root.
@@ -64,7 +66,7 @@ func dialed(t *testing.T, dir, name string) (string, error) {
 // its control socket. A watcher that is root tells it orders.
 func TestDialReachesTheDirectorysOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN HERE: it takes root to have a gateway of another user's")
+		missing.Skip(t, "it takes root to have a gateway of another user's")
 	}
 	host, dir := t.TempDir(), t.TempDir()
 	for _, err := range []error{os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, gatewayUser, gatewayUser), os.Chmod(dir, 0o700)} {

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"torno/test/missing"
 	tests "torno/test/wait"
 )
 
 // TestAnotherUserIsNotServed, also where the modes of files let him connect.
 func TestAnotherUserIsNotServed(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("NOT SHOWN HERE: it takes root to become another user")
+		missing.Skip(t, "it takes root to become another user")
 	}
 	sh := newStage(t).serveSocket(Options{})
 	sh.check(os.Chmod(sh.path, 0o666))

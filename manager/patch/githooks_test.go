@@ -7,13 +7,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"torno/test/missing"
 )
 
 // quietGit lets git see no configuration of this machine's, but what a test writes below a directory.
 func quietGit(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git here")
+		missing.Skip(t, "there is no git here")
 	}
 	for _, set := range os.Environ() {
 		if name, _, _ := strings.Cut(set, "="); strings.HasPrefix(name, "GIT_") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torno/sandbox"
+	"torno/test/missing"
 )
 
 // TestNoEnginesSocketByAnyName has a socket of an engine's, by a link and by another name, and a socket of no engine.
@@ -67,7 +68,7 @@ func TestALastingSocket(t *testing.T) {
 // a socket that is a service's.
 func TestASecondNameOfAnothersSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN HERE: it takes root to have files of two users")
+		missing.Skip(t, "it takes root to have files of two users")
 	}
 	const gateway = 2_000_065_537
 	host, dir := t.TempDir(), t.TempDir()

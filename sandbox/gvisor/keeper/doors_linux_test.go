@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/missing"
 )
 
 // The users of these tests: the gateway's, the sandbox's, and that of a service of the host's.
@@ -52,7 +54,7 @@ func serviceAt(t *testing.T, user uint32, name, says string) {
 func hostWithGateway(t *testing.T) (host, doors string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN HERE: it takes root to have a gateway of another user's")
+		missing.Skip(t, "it takes root to have a gateway of another user's")
 	}
 	host, doors = t.TempDir(), t.TempDir()
 	for dir, user := range map[string]int{host: serviceUser, doors: gatewayUser, filepath.Dir(host): 0} {
