@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"torno/sandbox"
 )
@@ -41,6 +42,8 @@ func (s *Store) write(name string, segment []byte) error {
 	}
 	if err == nil {
 		s.bytes += int64(n)
+		// prune compares this time with the believed one; the kernel wrote the time of a clock that may not be believed.
+		err = s.dir.Chtimes(name+suffix, time.Time{}, s.now())
 	}
 	return errors.Join(err, file.Close())
 }

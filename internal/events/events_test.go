@@ -277,6 +277,17 @@ func TestAllLogsAreBounded(t *testing.T) {
 	}
 }
 
+// TestAClockThatIsFarBackDeletesNoLog: what is written while the clock is far back, and not believed, is as young as it is.
+func TestAClockThatIsFarBackDeletesNoLog(t *testing.T) {
+	d := newDesk(t, Usual)
+	d.ahead = 365 * 24 * time.Hour // the believed time, of a clock that was set a year back
+	d.must(d.store.Append(d.key("o", "s1"), d.segment(1, 1)))
+	d.open(Bounds{Run: 64 << 10, Number: 10, Bytes: 1 << 20, Age: 30 * 24 * time.Hour})
+	if logs, err := d.store.list(); err != nil || len(logs) != 1 {
+		t.Errorf("a log that was written just now is not kept: %v, %v", logs, err)
+	}
+}
+
 func TestReadersAreBounded(t *testing.T) {
 	d := newDesk(t, Usual)
 	var all []*Reader

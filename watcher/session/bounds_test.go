@@ -64,6 +64,22 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestAClockThatIsFarBackDeletesNothing: what is kept while the clock is far back, and not believed, is as young as it is.
+func TestAClockThatIsFarBackDeletesNothing(t *testing.T) {
+	d := newDesk(t, Bounds{Number: 100, Bytes: 1 << 20, Age: 30 * 24 * time.Hour})
+	d.ahead = 365 * 24 * time.Hour // the believed time, of a clock that was set a year back
+	for _, id := range []string{"a", "b"} {
+		h := d.acquire(d.holder(id, "1", ""))
+		d.take(h, parts(1, "x", 1000)...)
+		d.end(h)
+	}
+	all, err := List(d.state)
+	d.must(err)
+	if len(all) != 2 {
+		t.Errorf("of two sessions that were kept just now there are %d", len(all))
+	}
+}
+
 // TestAnOutboxPushesOutItsOwnSessions, by number and by bytes, although another outbox's are older.
 func TestAnOutboxPushesOutItsOwnSessions(t *testing.T) {
 	for what, b := range map[string]Bounds{"number": {Number: 4, Bytes: 1 << 20}, "bytes": {Number: 100, Bytes: 3000}} {

@@ -258,7 +258,7 @@ func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 	sum := sha256.Sum256(bundle)
 	r := Record{
 		Version: recordVersion, ID: n.ID, Outbox: n.Outbox, Subagent: n.Subagent.String(), Agent: n.Agent, AgentVersion: version, Profile: n.Profile,
-		Sandbox: id, Began: n.Began, Kept: time.Now().UTC(), Runs: n.Runs, Size: int64(len(bundle)), SHA256: hex.EncodeToString(sum[:]),
+		Sandbox: id, Began: n.Began, Kept: s.now().UTC(), Runs: n.Runs, Size: int64(len(bundle)), SHA256: hex.EncodeToString(sum[:]),
 	}
 	if err := s.replace(name, r, bundle); err != nil {
 		return "", err
@@ -284,6 +284,10 @@ func (s *Store) replace(name string, r Record, bundle []byte) error {
 	}
 	temp := newName(r.Sandbox) // a sweep of what earlier watchers have left must not take it away
 	if err := writeFile(s.dir, temp, slices.Concat(line, []byte("\n"), bundle)); err != nil {
+		return err
+	}
+	// prune compares this time with the believed one; the kernel would write the time of a clock that is not believed.
+	if err := s.dir.Chtimes(temp, time.Time{}, r.Kept); err != nil {
 		return err
 	}
 	crash.At("session.kept")
