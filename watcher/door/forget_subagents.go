@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 
@@ -46,12 +45,10 @@ func (d *Doors) ForgetSubagents(ctx context.Context, j Journal, goesOn func(outb
 			continue
 		}
 		if err := d.gateway.ForgetSubagents(ctx, gone); err != nil {
-			return errors.Join(errForgetSubagents, err)
+			return fmt.Errorf("have the model gateway forget what subagents have spent: %w", err)
 		}
 	}
 }
-
-var errForgetSubagents = errors.New("the model gateway does not forget what subagents have spent")
 
 // outboxesOf are the ids of a journal's outboxes.
 func outboxesOf(ctx context.Context, j Journal) (map[string]bool, error) {
