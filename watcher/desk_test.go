@@ -134,6 +134,9 @@ func (d *desk) open() {
 	d.must(err)
 	d.fake = d.world.Launcher(d.journal.Installation())
 	d.config.Journal = d.journal
+	if d.config.Now != nil {
+		d.journal.GoBy(d.config.Now)
+	}
 	kept, err := events.Open(d.state, events.Usual, time.Now, d.config.Log)
 	d.must(err)
 	d.Cleanup(func() { kept.Close() })

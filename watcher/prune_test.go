@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,22 +183,30 @@ func TestARequestThatLiesThereKeepsItsRow(t *testing.T) {
 	}
 }
 
-// TestRetentionGoesByTheTimeThatIsBelieved: a clock that has jumped ahead prunes no row, no key and no directory before it is believed.
+// TestRetentionGoesByTheTimeThatIsBelieved: a clock that has jumped and is not believed makes nothing old that ended just now, and nothing young.
 func TestRetentionGoesByTheTimeThatIsBelieved(t *testing.T) {
-	behind := time.Hour
-	d := newDesk(t, func(c *Config) { c.Now = func() time.Time { return time.Now().Add(-behind) } })
-	a := d.submit(ask{id: "s1", task: "echo"})
-	d.response(a)
-	d.ended(a)
-	d.remove("request_s1.json")
-	d.pruneNow()
-	if n := len(d.rows()); n != 1 {
-		t.Errorf("by a clock that is not believed its run is too old, and %d rows are left", n)
-	}
-	behind = 0
-	d.pruneNow()
-	if n := len(d.rows()); n != 0 {
-		t.Errorf("the run is too old, and %d rows are left", n)
+	for name, years := range map[string]int{"the clock is far back": 1, "the clock is far ahead": -1} {
+		t.Run(name, func(t *testing.T) {
+			var later atomic.Int64
+			d := newDesk(t, func(c *Config) {
+				c.Retention = journal.Retention{Age: time.Hour}
+				c.Now = func() time.Time { return time.Now().AddDate(years, 0, 0).Add(time.Duration(later.Load())) }
+			})
+			a := d.submit(ask{id: "s1", task: "echo"})
+			d.response(a)
+			d.ended(a)
+			d.remove("request_s1.json")
+			p := d.watcher.newPruner()
+			d.must(p.round(d.Context()))
+			if n := len(d.rows()); n != 1 {
+				t.Errorf("a run has ended just now, and %d rows are left", n)
+			}
+			later.Store(int64(2 * time.Hour))
+			d.must(p.round(d.Context()))
+			if n := len(d.rows()); n != 0 {
+				t.Errorf("the run is too old, and %d rows are left", n)
+			}
+		})
 	}
 }
 

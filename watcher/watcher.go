@@ -50,7 +50,7 @@ type Config struct {
 	Version  string
 	Timing   run.Timing
 	Clock    boot.Clock // by which the time of runs passes; zero means boot.Machine
-	// Now tells the time of day that is believed (package calendar), by which what is kept has an age; nil means time.Now.
+	// Now tells the time of day that is believed (package calendar), by which what is kept has an age; nil means time.Now. The journal goes by it, too.
 	Now func() time.Time
 	Log *slog.Logger
 }

@@ -15,9 +15,12 @@ import (
 	"syscall"
 )
 
+// DraftSuffix ends the name of a draft.
+const DraftSuffix = ".new"
+
 // Write replaces the file at path and returns when content and name are on the disk.
 func Write(path string, content []byte, mode fs.FileMode) error {
-	draft, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	draft, err := os.OpenFile(path+DraftSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}

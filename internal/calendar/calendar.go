@@ -37,7 +37,7 @@ type Calendar struct {
 	mu     sync.Mutex
 	belief belief
 	saved  belief
-	failed bool // to write the file, which was said
+	failed Sight // when the file could not be written; zero if it could
 }
 
 // Open goes on with the calendar of a directory, by the clocks of this machine.
@@ -66,7 +66,7 @@ func (c *Calendar) Now() time.Time {
 	now := c.belief.look(seen)
 	c.say(before, seen, now)
 	if c.isWorthSaving(seen) {
-		c.save()
+		c.save(seen)
 	}
 	return now
 }
@@ -137,14 +137,20 @@ func (c *Calendar) isWorthSaving(seen Sight) bool {
 	return !known || passed >= saveEvery || drift.Abs() > Step/10
 }
 
-// save writes the file. A calendar that cannot be written goes on in memory, which is said once.
-func (c *Calendar) save() {
-	c.saved = c.belief
+// save writes the file. If that fails, the calendar goes on in memory, says so once, and tries again after a lookEvery.
+func (c *Calendar) save(seen Sight) {
+	if passed, known := c.failed.passed(seen.At); known && passed < lookEvery {
+		return
+	}
 	err := c.write()
-	if err != nil && !c.failed {
+	if err == nil {
+		c.saved, c.failed = c.belief, Sight{}
+		return
+	}
+	if c.failed.isZero() {
 		c.log.Warn("the calendar cannot be written, so a restart believes the clock as it stands then", "error", err)
 	}
-	c.failed = err != nil
+	c.failed = seen
 }
 
 func (c *Calendar) write() error {

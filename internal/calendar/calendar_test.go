@@ -227,6 +227,26 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	d.isOff(year)
 }
 
+// TestADoubtThatCouldNotBeWritten is written when there is room again, so a restart does not begin its hour anew.
+func TestADoubtThatCouldNotBeWritten(t *testing.T) {
+	d := newDesk(t)
+	d.isOff(0)
+	full := d.dir + ".full"
+	if err := os.Rename(d.dir, full); err != nil {
+		t.Fatal(err)
+	}
+	d.jump(year)
+	d.isOff(0)
+	if err := os.Rename(full, d.dir); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(2 * minute)
+	d.restart()
+	if doubt := d.calendar.Doubt(); doubt == nil || doubt.Left > Lasts-minute {
+		t.Errorf("a restart knows of the doubt %+v", doubt)
+	}
+}
+
 // TestTheFileIsWrittenSeldom: a calendar is asked for each request.
 func TestTheFileIsWrittenSeldom(t *testing.T) {
 	d := newDesk(t)

@@ -1,7 +1,7 @@
 // Package calendar tells which time of day is believed. The wall clock is set by NTP, by a dead battery and by a machine that is
 // resumed, and sometimes to a wrong year; what is paid by the day or deleted by its age must not follow each such jump:
 //
-//	days := calendar.Open(file, log)
+//	days := calendar.Open(dir, log)
 //	days.Now()    // instead of time.Now()
 //
 // Within a boot time goes on by CLOCK_BOOTTIME, which no one sets. Between two boots nobody knows how long the machine was off, so a

@@ -20,11 +20,11 @@ func (j *Journal) Again(ctx context.Context, key string, from delegation.State, 
 	}
 	doing, taken := "attempt run "+key+" again", true
 	err := j.order(ctx, doing, onDisk, func(tx *transaction) error {
-		moved, err := tx.exec(moveRun, append(c.columns(false), delegation.StateEnded, key, from)...)
+		moved, err := tx.exec(moveRun, append(c.columns(false, j.now()), delegation.StateEnded, key, from)...)
 		if taken = moved == 1; err != nil || !taken {
 			return err
 		}
-		begun, err := tx.exec(insertRun, next.columns()...)
+		begun, err := tx.exec(insertRun, append(next.columns(), j.overAt(next))...)
 		if err == nil && begun != 1 {
 			err = fmt.Errorf("begin attempt %d: %w", next.Attempt, ErrForgotten)
 		}

@@ -25,10 +25,10 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 	if r.Created.IsZero() {
 		r.Created = time.Now()
 	}
-	doing, forgotten := "begin run "+r.Key, false
+	doing, forgotten, overAt := "begin run "+r.Key, false, j.overAt(r)
 	err = j.order(ctx, doing, flush(r.State == delegation.StateEnded), func(tx *transaction) error {
 		existing, forgotten = nil, false
-		if written, err := tx.exec(insertRun, r.columns()...); err != nil || written == 1 {
+		if written, err := tx.exec(insertRun, append(r.columns(), overAt)...); err != nil || written == 1 {
 			return err
 		}
 		if r.State == delegation.StateQueued {
@@ -52,12 +52,21 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 
 // A request whose time is that of one whose key was dropped, or earlier, may be that one. What stands for an entry
 // without valid ids never ran and may begin again.
-const insertRun = `INSERT INTO runs (` + columns + `)
+const insertRun = `INSERT INTO runs (` + columns + `, over_at)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49
+		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50
 	WHERE ?5 = 0 OR NOT EXISTS (SELECT 1 FROM forgotten WHERE key = unhex(?1))
 		AND NOT EXISTS (SELECT 1 FROM horizons WHERE outbox = ?2 AND asked >= ?10)
 	ON CONFLICT (key) DO NOTHING`
+
+// overAt returns the column of that name for a run that begins: a refused one is over at once.
+func (j *Journal) overAt(r Run) timeColumn {
+	var at time.Time
+	if r.State == delegation.StateEnded {
+		at = j.now()
+	}
+	return timeColumn{&at}
+}
 
 const renewRun = `UPDATE runs SET warnings = ?, profile = ?, launcher = ?, spec_digest = ?, workspace = ?
 	WHERE key = ? AND handle = 'null' AND state IN ('queued', 'starting')`

@@ -39,7 +39,7 @@ const maxDirectories = 16
 
 // moveDirectory remembers an outbox's directory when the outbox gets another one. It returns the last run from before the
 // new directory was first used: the new directory's runs come after it.
-func moveDirectory(tx *transaction, o Outbox) (since int64, err error) {
+func moveDirectory(tx *transaction, o Outbox, now time.Time) (since int64, err error) {
 	var was inode.Directory
 	bound := false
 	err = tx.row(boundTo, o.ID).Scan(&bound, inodeColumn{&was.FileSystem}, inodeColumn{&was.Inode}, &was.Birth, &since)
@@ -62,7 +62,7 @@ func moveDirectory(tx *transaction, o Outbox) (since int64, err error) {
 	if _, err := tx.exec(dropDirectory, of...); err != nil {
 		return 0, err
 	}
-	_, err = tx.exec(rememberDirectory, o.ID, inodeColumn{&was.FileSystem}, inodeColumn{&was.Inode}, was.Birth, since, newest, time.Now().UnixNano())
+	_, err = tx.exec(rememberDirectory, o.ID, inodeColumn{&was.FileSystem}, inodeColumn{&was.Inode}, was.Birth, since, newest, now.UnixNano())
 	if err == nil {
 		_, err = tx.exec(dropDirectories, o.ID, maxDirectories)
 	}

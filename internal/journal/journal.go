@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 )
 
 // readers is how many queries may run at once. They never wait for the writer.
@@ -19,6 +20,7 @@ type Journal struct {
 	write        *sql.DB // one connection; nil when opened for reading only, as is the writer on it
 	writer       *writer
 	ended        func(key string) // nil where nothing is told
+	now          func() time.Time // the time of day that is believed
 }
 
 // Open opens the journal at path, and makes it when there is none. The directory must be ours and closed to others; it
@@ -69,7 +71,7 @@ func OpenReadOnly(ctx context.Context, path string) (_ *Journal, err error) {
 
 // open connects to a journal that exists. The readers come first: they see, without changing anything, whose file it is.
 func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err error) {
-	j := &Journal{path: path}
+	j := &Journal{path: path, now: time.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(j.explain("open the journal", err), j.Close())
@@ -96,6 +98,10 @@ func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err erro
 // OnEnd has a function told the key of every run that ends here from now on, each once, when that is in the journal. It is set before
 // runs move, must not take long, and must not write to the journal.
 func (j *Journal) OnEnd(tell func(key string)) { j.ended = tell }
+
+// GoBy has the journal stamp what it keeps with the time of day that is believed (package calendar), by which callers count its age. It is
+// set before runs move. Without it the clock counts.
+func (j *Journal) GoBy(now func() time.Time) { j.now = now }
 
 func (j *Journal) tellEnd(err error, ends bool, key string) {
 	if err == nil && ends && j.ended != nil {

@@ -40,7 +40,7 @@ func (j *Journal) Move(ctx context.Context, key string, from, to delegation.Stat
 	if ends != (c.Reason != "") || c.Answered && !ends || c.Reason == delegation.ReasonExited && c.ExitCode == nil {
 		return fmt.Errorf("%w: run %s would be %q with the reason %q, answered %v", ErrIllegal, key, to, c.Reason, c.Answered)
 	}
-	err := j.update(ctx, "move", key, flush(ends), moveRun, append(c.columns(to == delegation.StateStarting), to, key, from)...)
+	err := j.update(ctx, "move", key, flush(ends), moveRun, append(c.columns(to == delegation.StateStarting, j.now()), to, key, from)...)
 	j.tellEnd(err, ends, key)
 	return err
 }
@@ -51,11 +51,11 @@ const moveRun = `UPDATE runs SET
 	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
 	launcher = coalesce(?, launcher), starting = coalesce(?, starting), started = coalesce(?, started),
 	ended = coalesce(?, ended), timings = coalesce(?, timings), usage = coalesce(?, usage),
-	session = coalesce(?, session), artifacts = coalesce(?, artifacts), answered = answered OR ?, state = ?
+	session = coalesce(?, session), artifacts = coalesce(?, artifacts), answered = answered OR ?, over_at = coalesce(?, over_at), state = ?
 	WHERE key = ? AND state = ?`
 
-// columns are the arguments of moveRun up to answered. An absent one is NULL.
-func (c *Change) columns(starts bool) []any {
+// columns returns the arguments of moveRun up to over_at. An absent one is NULL.
+func (c *Change) columns(starts bool, believed time.Time) []any {
 	now := time.Now()
 	return []any{
 		given(c.Sandbox != "", c.Sandbox), given(c.Reason != "", c.Reason), given(c.Code != "", c.Code),
@@ -66,6 +66,7 @@ func (c *Change) columns(starts bool) []any {
 		given(!c.Started.IsZero(), timeColumn{&c.Started}), given(!c.Ended.IsZero(), timeColumn{&c.Ended}),
 		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}),
 		given(c.Session != "", c.Session), given(c.Artifacts != nil, jsonColumn{&c.Artifacts}), c.Answered,
+		given(c.Reason != "", timeColumn{&believed}),
 	}
 }
 

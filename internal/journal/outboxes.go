@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"time"
 
 	"torno/internal/inode"
 )
@@ -54,14 +55,14 @@ func scanOutbox(row scanner) (o Outbox, err error) {
 // another outbox that had the name loses it. An outbox that gets another directory remembers its earlier one. Two outboxes
 // may have directories that only their names tell apart.
 func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
-	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error { return keepAll(tx, all) })
+	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error { return keepAll(tx, all, j.now()) })
 }
 
 // AcceptOutbox keeps an outbox as an operator wants it: it lies in its directory from now on, and the ones that it had before are
 // given up.
 func (j *Journal) AcceptOutbox(ctx context.Context, o Outbox) error {
 	return j.order(ctx, "accept an outbox", onDisk, func(tx *transaction) error {
-		if err := keepAll(tx, []Outbox{o}); err != nil {
+		if err := keepAll(tx, []Outbox{o}, j.now()); err != nil {
 			return err
 		}
 		_, err := tx.exec(giveUpDirectories, o.ID)
@@ -69,7 +70,7 @@ func (j *Journal) AcceptOutbox(ctx context.Context, o Outbox) error {
 	})
 }
 
-func keepAll(tx *transaction, all []Outbox) error {
+func keepAll(tx *transaction, all []Outbox, now time.Time) error {
 	for _, o := range all {
 		if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
 			return err
@@ -79,7 +80,7 @@ func keepAll(tx *transaction, all []Outbox) error {
 		}
 	}
 	for _, o := range all {
-		since, err := moveDirectory(tx, o)
+		since, err := moveDirectory(tx, o, now)
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		moveRun:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		bind:         "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		release:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
-		listOver:     "USING INDEX runs_over (outbox=? AND ended>? AND ended<?)",
+		listOver:     "USING INDEX runs_over (outbox=? AND over_at>? AND over_at<?)",
 		beyondCount:  "USING COVERING INDEX runs_over (outbox=?)",
 		oldestShare:  "USING COVERING INDEX runs_over (outbox=?)",
 		oldestKeys:   "USING COVERING INDEX forgotten_by_age (outbox=? AND asked<?)",

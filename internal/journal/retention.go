@@ -29,11 +29,11 @@ type Over struct {
 	Key      string
 	FileName string
 	Stamp    delegation.Stamp // as in Run
-	ended    int64
+	overAt   int64
 	seq      int64
 }
 
-// OverSince is the time such that the runs of an outbox that ended earlier are over the bounds. It is the zero time when
+// OverSince returns the time such that the runs of an outbox that ended earlier, by the time believed then, are over the bounds. It is the zero time when
 // none is.
 func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now time.Time) (since time.Time, err error) {
 	if r.Age > 0 {
@@ -51,9 +51,9 @@ func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now
 }
 
 const (
-	beyondCount = `SELECT ended FROM runs WHERE outbox = ? AND answered = 1 ORDER BY ended DESC LIMIT 1 OFFSET ?`
+	beyondCount = `SELECT over_at FROM runs WHERE outbox = ? AND answered = 1 ORDER BY over_at DESC LIMIT 1 OFFSET ?`
 	// A sixteenth at a time: what is pruned is measured again before more is.
-	oldestShare = `SELECT ended + 1 FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + ` ORDER BY ended LIMIT 1
+	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + ` ORDER BY over_at LIMIT 1
 		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + `) / 16`
 
 	// elsewhere are runs whose requests may lie in a directory that the outbox had before, where the watcher cannot look (I10).
@@ -79,15 +79,15 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 // ListOver returns answered runs of an outbox that ended before a time, the earliest first, starting after the last run of
 // the list before. It leaves out runs of an earlier directory that the outbox remembers.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
-	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.ended, after.seq, limit)
+	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.overAt, after.seq, limit)
 }
 
-const listOver = `SELECT key, file_name, ino, mtime, ctime, size, ended, seq FROM runs
-	WHERE outbox = ? AND answered = 1 AND ended < ? AND (ended, seq) > (?, ?) AND NOT ` + elsewhere + ` ORDER BY ended, seq LIMIT ?`
+const listOver = `SELECT key, file_name, ino, mtime, ctime, size, over_at, seq FROM runs
+	WHERE outbox = ? AND answered = 1 AND over_at < ? AND (over_at, seq) > (?, ?) AND NOT ` + elsewhere + ` ORDER BY over_at, seq LIMIT ?`
 
 func scanOver(row scanner) (o Over, err error) {
 	err = row.Scan(&o.Key, rawColumn{&o.FileName}, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ModTime},
-		stampColumn{&o.Stamp.ChangeTime}, &o.Stamp.Size, &o.ended, &o.seq)
+		stampColumn{&o.Stamp.ChangeTime}, &o.Stamp.Size, &o.overAt, &o.seq)
 	return o, err
 }
 

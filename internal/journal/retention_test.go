@@ -24,6 +24,7 @@ func over(t testing.TB, j *Journal, outbox string, minute int) Run {
 	r.Created, r.Ended = at, at
 	r.Stamp = delegation.Stamp{Ino: uint64(minute), ModTime: at.Add(-time.Second), ChangeTime: at}
 	r.StdoutTail = strings.Repeat("x", 2000)
+	j.GoBy(func() time.Time { return at })
 	return begin(t, j, r)
 }
 
@@ -138,6 +139,7 @@ func TestARequestFromTheFutureIsRememberedAsOfToday(t *testing.T) {
 	r := queued(t, "main", "a", "r1")
 	r.State, r.Reason, r.Answered, r.Created, r.Ended = delegation.StateEnded, delegation.ReasonRefused, true, noon, noon
 	r.Stamp.ModTime = noon.AddDate(100, 0, 0)
+	j.GoBy(func() time.Time { return noon })
 	begin(t, j, r)
 	prune(t, j, "main", Retention{Age: time.Minute}, noon.Add(time.Hour))
 	if dropped, err := j.DropKeys(ctx, "main", noon.Add(MaxSkew), 10); err != nil || dropped {
@@ -154,6 +156,7 @@ func TestJunkIsForgottenWithoutATrace(t *testing.T) {
 		Outbox: "main", FileName: "request_.json", Stamp: stampOf(3), State: delegation.StateEnded,
 		Reason: delegation.ReasonRefused, Created: noon, Ended: noon, Answered: true,
 	}
+	j.GoBy(func() time.Time { return noon })
 	junk.Key = EntryKey(junk.Outbox, junk.FileName, junk.Stamp, junk.Content)
 	begin(t, j, junk)
 	prune(t, j, "main", Retention{Age: time.Minute}, noon.Add(time.Hour))

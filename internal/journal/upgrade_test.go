@@ -25,7 +25,7 @@ func TestTheFirstVersionIsBroughtUpToDate(t *testing.T) {
 	}
 	var vacuums, version int
 	must(t, j.write.QueryRow(`SELECT (SELECT auto_vacuum FROM pragma_auto_vacuum), (SELECT user_version FROM pragma_user_version)`).Scan(&vacuums, &version))
-	if vacuums != incremental || version != 13 {
+	if vacuums != incremental || version != 14 {
 		t.Errorf("auto_vacuum is %d, the version %d", vacuums, version)
 	}
 	begin(t, j, queued(t, "main", "a", "r1"))

@@ -121,11 +121,11 @@ func TestNobodyPaysForAnothersMistake(t *testing.T) {
 	good := begin(t, j, queued(t, "main", "a", "good"))
 	orders := []*order{
 		{ctx: context.Background(), done: make(chan error, 1), do: func(tx *transaction) error {
-			_, err := tx.exec(moveRun, append((&Change{}).columns(true), delegation.StateStarting, good.Key, delegation.StateQueued)...)
+			_, err := tx.exec(moveRun, append((&Change{}).columns(true, time.Now()), delegation.StateStarting, good.Key, delegation.StateQueued)...)
 			return err
 		}},
 		{ctx: context.Background(), done: make(chan error, 1), do: func(tx *transaction) error {
-			_, err := tx.exec(moveRun, append((&Change{}).columns(true), "nonsense", good.Key, delegation.StateStarting)...)
+			_, err := tx.exec(moveRun, append((&Change{}).columns(true, time.Now()), "nonsense", good.Key, delegation.StateStarting)...)
 			return err
 		}},
 	}

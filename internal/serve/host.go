@@ -212,6 +212,7 @@ func (h *host) openNotes(context.Context) (err error) {
 // openCalendar has ages go by a clock that is believed.
 func (h *host) openCalendar(context.Context) error {
 	h.calendar = calendar.Open(h.Config.State, h.Log)
+	h.journal.GoBy(h.calendar.Now)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/internal/atomicfile"
 	"torno/internal/calendar"
 	"torno/internal/events"
 	gatewaycontrol "torno/internal/gateway/control"
@@ -62,7 +63,9 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
-	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName))}
+	errs := []error{
+		purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName)),
+		removeTree(filepath.Join(i.State, calendar.FileName+atomicfile.DraftSuffix))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)

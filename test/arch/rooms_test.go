@@ -250,7 +250,7 @@ var rooms = map[string]room{
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "sandbox/pool", "watcher", "configs", "internal/calendar", "internal/control", "internal/doctor", "internal/events",
+			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "sandbox/pool", "watcher", "configs", "internal/atomicfile", "internal/calendar", "internal/control", "internal/doctor", "internal/events",
 			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/metrics", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
 			"internal/trust", "watcher/collect", "watcher/door", "watcher/hang", "watcher/outbox", "watcher/run", "watcher/session", "watcher/workspace",
 		},
