@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/lock"
@@ -41,7 +42,12 @@ type stateLock struct {
 func (h *host) lockState(ctx context.Context, who string) error {
 	l := h.handed.takeState(h.Config.State)
 	if l == nil {
-		held, err := firmly(ctx, func() (*lock.Lock, error) { return lock.State(h.Config.State, who) })
+		take := func() (*lock.Lock, error) { return lock.State(h.Config.State, who) }
+		held, err := firmly(ctx, take)
+		if other, ok := errors.AsType[*lock.HeldError](err); ok && h.MakeOutbox && h.Wait {
+			h.Log.Info("another watcher serves the outbox; waiting until it ends", "outbox", h.Config.Outboxes[0].Dir, "holder", other.Holder)
+			held, err = patiently(ctx, take)
+		}
 		if err != nil {
 			return err
 		}
@@ -61,6 +67,22 @@ func firmly(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lo
 	for try := 1; ; try++ {
 		held, err = take()
 		if _, other := errors.AsType[*lock.HeldError](err); !other || try == lastBreath || retry.Pause(ctx, retry.Later) != nil {
+			return held, err
+		}
+	}
+}
+
+// freeEvery is how often patiently looks whether a lock is free.
+const freeEvery = 200 * time.Millisecond
+
+// patiently takes a lock as soon as the process that holds it ends. It gives up when ctx is done.
+func patiently(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
+	for {
+		if err := retry.Pause(ctx, freeEvery); err != nil {
+			return nil, err
+		}
+		held, err = take()
+		if _, other := errors.AsType[*lock.HeldError](err); !other {
 			return held, err
 		}
 	}

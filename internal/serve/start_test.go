@@ -146,3 +146,28 @@ func TestASecondTrialNamesTheFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestASecondTrialWaits with --wait, also for a watcher with which it has the state directory in common, as trials of one directory have.
+func TestASecondTrialWaits(t *testing.T) {
+	one, two := newShop(t), newShop(t)
+	two.config.Outboxes, two.config.State = one.config.Outboxes, one.config.State
+	first := one.open()
+	ended := make(chan error, 1)
+	wait := func() {
+		options := two.options()
+		go func() { ended <- Run(t.Context(), options) }()
+		two.eventually("it waits", func() bool { return strings.Contains(two.said.String(), "waiting until it ends") })
+	}
+	wait()
+	two.signals <- syscall.SIGTERM
+	two.end(ended) // a stop ends the waiting, without an error
+	wait()
+	if said := two.said.String(); strings.Contains(said, "msg=serving") || !strings.Contains(said, fmt.Sprint("process ", os.Getpid())) {
+		t.Errorf("the second says\n%s", said)
+	}
+	one.signals <- syscall.SIGTERM
+	one.end(first)
+	two.eventually("it serves when the first is gone", func() bool { return strings.Contains(two.said.String(), "msg=serving ") })
+	two.signals <- syscall.SIGTERM
+	two.end(ended)
+}
