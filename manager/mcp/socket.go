@@ -10,12 +10,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"torno/internal/lock"
+	"torno/internal/retry"
 	"torno/internal/socket"
 	"torno/internal/trust"
 )
@@ -26,6 +29,9 @@ func (s *Server) ListenSocket(ctx context.Context, path string) (net.Listener, e
 	dir, name, err := socketPlace(path)
 	if err != nil {
 		return nil, err
+	}
+	if err := isOurOwn(dir); err != nil {
+		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
 	if err := apartFrom(s.m.Outbox(), dir); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
@@ -69,6 +75,18 @@ func socketPlace(path string) (dir, name string, err error) {
 		return "", "", fmt.Errorf("socket %s: %w; next: have it in a directory of your own, made with mkdir -m 700", path, err)
 	}
 	return dir, filepath.Base(absolute), nil
+}
+
+// isOurOwn refuses a directory of another user, root among them: clients connect to a socket only if its owner is that of its directory.
+func isOurOwn(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
+		return fmt.Errorf("directory %s belongs to user %d, so clients would not trust a socket there; next: have it in a directory of your own, made with mkdir -m 700", dir, owner)
+	}
+	return nil
 }
 
 // apartFrom refuses a directory that lies in the outbox, under whatever name.
@@ -130,6 +148,9 @@ func (s *Server) accept(ctx context.Context, listener net.Listener, clients *syn
 		if ctx.Err() != nil {
 			return nil
 		}
+		if isShortage(err) && retry.Pause(ctx, shortagePause) == nil {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -145,6 +166,17 @@ func (s *Server) accept(ctx context.Context, listener net.Listener, clients *syn
 			conn.Close()
 		}
 	}
+}
+
+// shortagePause is how long accept waits before it tries again.
+const shortagePause = 100 * time.Millisecond
+
+// isShortage reports whether no connection could be accepted because the machine or the process is short of something, or because the client
+// left before it was accepted. None of this says that the listener is broken.
+func isShortage(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.ECONNABORTED}, func(short error) bool {
+		return errors.Is(err, short)
+	})
 }
 
 // serveConnection speaks with one client of several.
@@ -165,7 +197,10 @@ func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) erro
 	}
 	conn, err := socket.Dial(ctx, dir, name)
 	if err != nil {
-		return fmt.Errorf("socket %s: no server listens there: %w; next: start it with subagent mcp --socket %s", path, err, path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			return fmt.Errorf("socket %s: no server listens there: %w; next: start it with subagent mcp --socket %s", path, err, path)
+		}
+		return fmt.Errorf("socket %s: %w", path, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -184,7 +219,7 @@ func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) erro
 		return err
 	default:
 		if err == nil || broken {
-			err = fmt.Errorf("socket %s: the server has ended; next: start it again, and then the client", path)
+			err = fmt.Errorf("socket %s: the server has closed the connection, since it ended or has too many clients; next: end other clients, or start the server again, and then this client", path)
 		}
 		return err
 	}

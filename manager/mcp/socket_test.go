@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ type shared struct {
 	ended  chan error
 }
 
-// serveSocket starts a server on a socket, in a directory of ours.
-func (s *stage) serveSocket(o Options) *shared {
+// serveSocket starts a server on a socket, in a directory of ours. wrap may change the listener.
+func (s *stage) serveSocket(o Options, wrap ...func(net.Listener) net.Listener) *shared {
 	s.Helper()
 	server := s.newServer(o)
 	dir := filepath.Join(filepath.Dir(s.path), "own")
@@ -37,6 +38,9 @@ func (s *stage) serveSocket(o Options) *shared {
 	sh := &shared{stage: s, server: server, path: filepath.Join(dir, "mcp.sock"), ended: make(chan error, 1)}
 	listener, err := server.ListenSocket(s.Context(), sh.path)
 	s.check(err)
+	for _, wrap := range wrap {
+		listener = wrap(listener)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	sh.stop = stop
 	go func() { sh.ended <- server.ServeSocket(ctx, listener) }()
@@ -174,8 +178,53 @@ func TestAClientIsToldThatItsServerHasEnded(t *testing.T) {
 	p := sh.client(func(ctx context.Context, in io.Reader, out io.Writer) error { return Forward(ctx, sh.path, in, out) })
 	p.greet()
 	sh.end()
-	if err := <-p.served; err == nil || !strings.Contains(err.Error(), "the server has ended") {
+	if err := <-p.served; err == nil || !strings.Contains(err.Error(), "the server has closed the connection") {
 		t.Error("a client hears:", err)
+	}
+}
+
+// shortOf is a listener that fails to accept, once with each error.
+type shortOf struct {
+	net.Listener
+	errs []error
+}
+
+func (l *shortOf) Accept() (net.Conn, error) {
+	if len(l.errs) == 0 {
+		return l.Listener.Accept()
+	}
+	err := l.errs[0]
+	l.errs = l.errs[1:]
+	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", err)}
+}
+
+// TestAShortageEndsNoServer: when the process has no descriptor left, the server goes on accepting as soon as it has one.
+func TestAShortageEndsNoServer(t *testing.T) {
+	sh := newStage(t).serveSocket(Options{}, func(l net.Listener) net.Listener {
+		return &shortOf{Listener: l, errs: []error{syscall.EMFILE, syscall.ECONNABORTED}}
+	})
+	sh.join()
+	broken := errors.New("broken")
+	short := &shortOf{Listener: nil, errs: []error{broken}}
+	if err := sh.server.accept(t.Context(), short, nil); !errors.Is(err, broken) {
+		t.Errorf("a listener that is broken ends with %v", err)
+	}
+}
+
+// TestADirectoryOfAnotherUser is no place for a socket, whatever its group may write: clients would not trust the socket.
+func TestADirectoryOfAnotherUser(t *testing.T) {
+	own, others := t.TempDir(), "/"
+	if os.Geteuid() == 0 {
+		others = t.TempDir()
+		if err := os.Chown(others, 4711, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := isOurOwn(own); err != nil {
+		t.Error(err)
+	}
+	if err := isOurOwn(others); err == nil || !strings.Contains(err.Error(), "mkdir -m 700") {
+		t.Errorf("a directory of another user: %v", err)
 	}
 }
 
