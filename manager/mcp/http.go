@@ -59,12 +59,13 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	return errors.Join(err, s.leave(true))
 }
 
-// newHTTPServer makes a server that lets through to next what knows the token.
+// newHTTPServer makes a server that lets through to next what knows the token. A stranger has headerTime to show it, whatever is sent: no request
+// is answered before guard, and guard alone lifts the time.
 func newHTTPServer(address net.Addr, token Token, next http.Handler) *http.Server {
 	v := &visitors{clients: map[net.Conn]bool{}}
 	return &http.Server{
 		Handler: guard(address, token, v, next), ConnState: v.follow, ConnContext: withConnection,
-		ReadHeaderTimeout: headerTime, IdleTimeout: connectionIdle, MaxHeaderBytes: maxHeader,
+		ReadTimeout: headerTime, IdleTimeout: connectionIdle, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
 	}
 }
 
@@ -98,6 +99,7 @@ func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.H
 		case !v.admit(r):
 			turnAway(w, "too many connections have shown the token; next: end other clients", http.StatusServiceUnavailable)
 		default:
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection that knows no deadline has ended
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -107,7 +109,6 @@ func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.H
 // client from its place.
 func turnAway(w http.ResponseWriter, text string, code int) {
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTime)) // a connection that knows no deadline has ended
 	http.Error(w, text, code)
 }
 

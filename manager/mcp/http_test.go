@@ -131,6 +131,9 @@ func TestAStrangerKeepsNoPlace(t *testing.T) {
 		"no token, and a body that never comes":       "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 9\r\n\r\n",
 		"no token, and a chunk that never comes":      "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"no token, and no second request":             "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n",
+		"no path, and a body that never comes":        "OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 9\r\n\r\n",
+		"no path, and no second request":              "OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n",
+		"an expectation, and a body that never comes": "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nExpect: 200\r\nContent-Length: 9\r\n\r\n",
 		"another host's name":                         "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n",
 		"another path, by somebody that has the word": "POST /x HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAuthorization: Bearer " + text + "\r\nContent-Length: 9\r\n\r\n",
 	} {
@@ -147,7 +150,7 @@ func TestAStrangerKeepsNoPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, err := io.ReadAll(client)
-			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 40") || time.Since(began) > 2*headerTime {
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") || time.Since(began) > 2*headerTime {
 				t.Errorf("%s: the connection lasts %v: %v, %q", what, time.Since(began), err, answer)
 			}
 		})
