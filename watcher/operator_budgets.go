@@ -23,7 +23,7 @@ func (o *Operator) budgets() (Budgets, error) {
 	case o.Watcher == nil:
 		return nil, control.ErrNoWatcher
 	case o.Watcher.config.Budgets == nil:
-		return nil, fmt.Errorf("%w: the configuration has no routes, so no gateway counts anything", control.ErrNoBudget)
+		return nil, control.ErrNoRoutes
 	}
 	return o.Watcher.config.Budgets, nil
 }

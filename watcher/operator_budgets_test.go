@@ -68,7 +68,7 @@ func TestAnOperatorResetsABudget(t *testing.T) {
 // TestWithoutAGatewayThereIsNoBudget, and without a watcher nobody to ask.
 func TestWithoutAGatewayThereIsNoBudget(t *testing.T) {
 	d := newDesk(t, nil)
-	if _, err := d.operator().Budgets(t.Context()); !errors.Is(err, control.ErrNoBudget) {
+	if _, err := d.operator().Budgets(t.Context()); !errors.Is(err, control.ErrNoRoutes) {
 		t.Errorf("it says %v", err)
 	}
 	if _, err := new(Operator).ResetBudget(t.Context(), control.BudgetOf{Kind: control.Tree, Outbox: "main"}); !errors.Is(err, control.ErrNoWatcher) {

@@ -144,6 +144,7 @@ var troubles = []struct {
 	{control.ErrReaders, "readers", "end one of them, or take watcher logs --raw"},
 	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
 	{control.ErrNoBudget, "no_budget", "watcher budget shows those of outboxes; a subagent has one where its profile bounds it"},
+	{control.ErrNoRoutes, "no_routes", "docs/GATEWAY.md shows how to give children a model"},
 	{control.ErrNoReload, "no_reload", "restart it, or start it with --config"},
 	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},
 	{fs.ErrPermission, "permission", "run it as the user of the watcher, or as root"},

@@ -174,7 +174,7 @@ func TestTheDoor(t *testing.T) {
 func TestFailuresKeepTheirTypeAndText(t *testing.T) {
 	d := &desk{}
 	client, _ := open(t, d)
-	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, ErrNoOutbox, ErrNoBudget, ErrAsked, errors.New("boom")} {
+	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, ErrNoOutbox, ErrNoBudget, ErrNoRoutes, ErrAsked, errors.New("boom")} {
 		d.err = fmt.Errorf("%w: %q", known, "s1")
 		_, err := client.Run(t.Context(), "s1")
 		if err == nil || err.Error() != d.err.Error() {

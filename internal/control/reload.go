@@ -51,22 +51,23 @@ func (c *Client) Reloaded(ctx context.Context, number int) (r Reload, err error)
 // reloadPace is how often AwaitReload asks.
 const reloadPace = 20 * time.Millisecond
 
-// mostSilence is how often in a row AwaitReload asks in vain, a minute's worth. The process with the watcher's number may be another one by then.
-const mostSilence = int(time.Minute / reloadPace)
+// mostSilence is how long AwaitReload waits for one answer. The process with the watcher's number may be another one by then, or stand still.
+const mostSilence = time.Minute
 
 // AwaitReload asks until a reload is done. The socket is closed for a moment in the middle of it, which is no failure as long as the watcher lives.
 // waits is called with what the reload waits for, whenever that changes.
 func (c *Client) AwaitReload(ctx context.Context, asked Reload, waits func(string)) (Reload, error) {
-	return c.awaitReload(ctx, asked, waits, func() error { return retry.Pause(ctx, reloadPace) })
+	return c.awaitReload(ctx, asked, waits, mostSilence)
 }
 
-func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(string), pause func() error) (Reload, error) {
-	said, silence := "", 0
+func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(string), mostSilence time.Duration) (Reload, error) {
+	said, heard := "", time.Now()
 	for {
-		now, err := c.Reloaded(ctx, asked.Number)
-		silence++
+		bounded, cancel := context.WithDeadline(ctx, heard.Add(mostSilence))
+		now, err := c.Reloaded(bounded, asked.Number)
+		cancel()
 		if err == nil {
-			silence = 0
+			heard = time.Now()
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -80,10 +81,10 @@ func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(strin
 			waits(said)
 		case err != nil && !isThere(asked.PID):
 			return asked, fmt.Errorf("the watcher (process %d) ended before it had read the configuration again: %w", asked.PID, err)
-		case silence > mostSilence:
-			return asked, fmt.Errorf("the watcher (process %d) has not answered for a minute while it read the configuration again; its log says what it does: %w", asked.PID, err)
+		case time.Since(heard) > mostSilence:
+			return asked, fmt.Errorf("the watcher (process %d) has not answered for %s while it read the configuration again; its log says what it does: %w", asked.PID, mostSilence, err)
 		}
-		if err := pause(); err != nil {
+		if err := retry.Pause(ctx, reloadPace); err != nil {
 			return asked, err
 		}
 	}

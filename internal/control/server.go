@@ -113,6 +113,7 @@ var failures = socket.Errors{
 	"untaken":      {Err: ErrUntaken, Status: http.StatusConflict},
 	"no_outbox":    {Err: ErrNoOutbox, Status: http.StatusNotFound},
 	"no_budget":    {Err: ErrNoBudget, Status: http.StatusNotFound},
+	"no_routes":    {Err: ErrNoRoutes, Status: http.StatusNotFound},
 	"not_asked":    {Err: ErrAsked, Status: http.StatusConflict},
 	"no_events":    {Err: ErrNoEvents, Status: http.StatusNotFound},
 	"bad_since":    {Err: ErrSince, Status: http.StatusBadRequest},

@@ -67,6 +67,8 @@ var (
 	ErrAsked    = errors.New("nobody has to say which outbox this is")
 	// ErrNoBudget says that no gateway counts what is asked for.
 	ErrNoBudget = errors.New("there is no such budget")
+	// ErrNoRoutes: the configuration has no routes, so there is no model gateway.
+	ErrNoRoutes = errors.New("nothing is counted, because the configuration has no routes to a model")
 )
 
 // Query chooses runs.
