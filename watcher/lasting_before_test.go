@@ -58,6 +58,7 @@ func (d *desk) ofBefore(statements ...string) {
 	d.sql(`DROP TRIGGER approvals_of_pruned`, `DROP TABLE approvals`, `DROP TABLE approval_changes`, `DROP TABLE workspaces`, `DROP TABLE leaving_workspaces`)
 	d.sql(append(statements, `DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `DROP INDEX runs_by_parent`,
 		`ALTER TABLE runs DROP COLUMN parent`, `ALTER TABLE runs DROP COLUMN parent_run`, `ALTER TABLE runs DROP COLUMN depth`, `ALTER TABLE runs DROP COLUMN session`, `ALTER TABLE runs DROP COLUMN artifacts`, `ALTER TABLE runs DROP COLUMN terms`,
+		`DROP INDEX runs_over`, `ALTER TABLE runs DROP COLUMN over_at`, `CREATE INDEX runs_over ON runs (outbox, ended) WHERE answered = 1`,
 		`PRAGMA user_version = 5`)...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,27 +197,36 @@ func bareFile(path string, data []byte) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// TestAQueuedRunIsCounted: what a run that waits is said to hold is what it holds, within a half, for a short task and for a long one.
+// TestAQueuedRunIsCounted: what a run that waits is said to hold is what it holds, within a half, for a short task and for a long one. Of three
+// rounds the one in the middle counts: what an earlier test held may be freed during one.
 func TestAQueuedRunIsCounted(t *testing.T) {
-	const n = 1000
+	const n, rounds = 500, 3
 	for _, size := range []int{100, 20_000} {
-		d := newLoneDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 1, 1, 2*n })
-		d.submit(ask{id: "first", task: "trap '' TERM; cat"})
+		d := newLoneDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 1, 1, (rounds+1)*n })
+		release := d.gate()
+		d.started(d.submit(ask{id: "first", task: "gated"})) // it has the one slot for as long as the test takes
 		task := "echo " + strings.Repeat("x", size)
-		wait := func(name string) uint64 {
+		wait := func(name string) float64 {
 			for i := range n {
 				d.submit(ask{id: numbered(name, i), task: task})
 			}
 			d.eventually("they wait", func() bool { return d.exists("status_" + numbered(name, n-1) + ".json") })
-			return held()
+			return float64(held())
 		}
 		before := wait("warm")
-		holds := float64(wait("more")-before) / n
+		var each []float64
+		for round := range rounds {
+			now := wait(fmt.Sprint("more", round))
+			each, before = append(each, (now-before)/n), now
+		}
+		slices.Sort(each)
+		holds := each[rounds/2]
 		counted := float64(outbox.HeldBy(make([]byte, size)))
 		t.Logf("with %d bytes of task %.0f are held and %.0f are counted", size, holds, counted)
 		if holds > 1.5*counted || counted > 2*holds {
 			t.Errorf("a run with %d bytes of task holds %.0f and counts as %.0f", size, holds, counted)
 		}
+		release()
 		d.stop()
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // maxQueuedBytes bounds what the queued runs of one outbox hold in memory. The longest queue that a configuration can ask for fits, with
 // requests of some kilobytes.
-const maxQueuedBytes = 128 << 20
+const maxQueuedBytes = 192 << 20
 
 // lane is one outbox's queue.
 type lane struct {
