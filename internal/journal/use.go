@@ -44,12 +44,26 @@ func checkUse(path string, found bool) error {
 }
 
 // markUse is called when the log is there. A power cut leaves the mark as it was or as it is, never half; and the log's
-// name is durable before the mark says that there is a log.
+// name is durable before the mark says that there is a log. Who closes a journal may mark it while another opens it, so each draft has a name of
+// its own.
 func markUse(path, mark string) error {
-	if err := atomicfile.SyncDirectory(filepath.Dir(path)); err != nil {
+	dir := filepath.Dir(path)
+	if err := atomicfile.SyncDirectory(dir); err != nil {
 		return err
 	}
-	return atomicfile.Write(path+markSuffix, []byte(mark), 0o600)
+	f, err := os.CreateTemp(dir, filepath.Base(path)+markSuffix+".") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it has its place by then, or is of no use
+	_, err = f.WriteString(mark)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path+markSuffix); err != nil {
+		return err
+	}
+	return atomicfile.SyncDirectory(dir)
 }
 
 func unmarkUse(path string) error {
