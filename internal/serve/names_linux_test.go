@@ -36,6 +36,7 @@ func (s *shop) starts() error {
 	ctx, stop := context.WithTimeout(s.Context(), patience)
 	defer stop()
 	serving := s.options()
+	serving.Wait = false
 	opening := serving.Launchers.Find("docker")
 	open := opening.Open
 	opening.Open = func(ctx context.Context, setting launcher.Setting) (launcher.Launcher, error) {

@@ -48,7 +48,9 @@ func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
 	s.must(os.Mkdir(s.config.State, 0o700))
 	held, err := lockers["state"](s.config.State, "the first")
 	s.must(err)
-	err = Run(t.Context(), s.options())
+	options := s.options()
+	options.Wait = false
+	err = Run(t.Context(), options)
 	if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != s.config.State || e.Holder != "the first" {
 		t.Errorf("it ended with %v", err)
 	}

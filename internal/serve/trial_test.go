@@ -210,7 +210,9 @@ func TestPurge(t *testing.T) {
 	if len(s.purged) != 2 || s.purged[0] != i.ID || s.purged[1] != "0123456789abcdef" || !strings.Contains(s.said.String(), "installation="+i.ID) {
 		t.Errorf("purged are %v, the installation is %s", s.purged, i.ID)
 	}
-	if err := Run(t.Context(), s.options()); err == nil {
+	options := s.options()
+	options.Wait = false
+	if err := Run(t.Context(), options); err == nil {
 		t.Error("a watcher starts while it is purged")
 	}
 	s.must(i.Unlock())
