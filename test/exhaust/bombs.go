@@ -125,10 +125,11 @@ func ProcessorTime(f *Field, trial attack.Trial) {
 	spec := f.prober("burn")
 	spec.Limits.CPUs = 50
 	beside := f.witness()
+	began := time.Now()
 	text, exit := f.run(spec)
 	got, note := f.processors(text), beside.says()
-	if exit.CPUTime > 0 { // the host's count, and not that of a kernel of the sandbox's own
-		got = exit.CPUTime.Seconds() / exit.FinishedAt.Sub(exit.StartedAt).Seconds()
+	if exit.CPUTime > 0 { // the host's count, from the sandbox's first process on, and not that of a kernel of the sandbox's own
+		got = exit.CPUTime.Seconds() / exit.FinishedAt.Sub(began).Seconds()
 	}
 	free := 0.0
 	for tries := 0; !trial.Oracle && tries < 10; tries++ { // on a loaded machine there may be no more at one time or another
