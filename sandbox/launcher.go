@@ -83,8 +83,8 @@ var ErrUncertain = errors.New("it is not known whether the sandbox has run")
 type Handle struct {
 	Launcher string `json:"launcher"`
 	ID       string `json:"id"` // the launcher's own name for it
-	// Site is where it is, by the site's own id; "" where that is not known. Journals have it under the key of earlier versions.
-	Site    string      `json:"engine,omitempty"`
+	// Site is where it is, by the site's own id; "" where that is not known.
+	Site    string      `json:"site,omitempty"`
 	Sandbox SandboxID   `json:"sandbox"`
 	Slot    int         `json:"slot"`            // which staging directory and identity it has
 	State   HandleState `json:"state,omitempty"` // as List saw it

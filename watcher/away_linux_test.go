@@ -181,11 +181,13 @@ func (c absence) goes(t *testing.T) (byPath bool) {
 	return byPath
 }
 
-// restartOn starts the watcher again on an outbox that was changed.
+// restartOn starts a first watcher on an outbox that was changed: one that knew the outbox would wait for the directory that it had.
 func (d *desk) restartOn(change func(*desk)) {
 	d.Helper()
 	d.stop()
 	change(d)
+	d.must(os.RemoveAll(d.state))
+	d.config.Notes = d.notes()
 	before := d.config.Outboxes[0]
 	d.config.Outboxes[0] = d.settings(before.Policy.Outbox, before.Policy.Dir)
 	d.config.Outboxes[0].Lock = before.Lock

@@ -15,18 +15,12 @@ import (
 	"torno/watcher/outbox"
 )
 
-// mountTooLate starts the desk's watcher with an empty directory in the place of the outbox's own.
-func (d *desk) mountTooLate() {
+// replace starts the desk's watcher with an empty directory in the place of the outbox's own.
+func (d *desk) replace() {
 	d.Helper()
-	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".real"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".first"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
 	d.lead("main", d.outbox)
 	d.open()
-}
-
-// mount brings the outbox's own directory back.
-func (d *desk) mount() {
-	d.Helper()
-	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".point"), os.Rename(d.outbox+".real", d.outbox)))
 }
 
 // reopens waits until the watcher asks for all outboxes to be opened anew.
@@ -42,92 +36,28 @@ func (d *desk) reopens() {
 	})
 }
 
-// TestADiskThatIsMountedTooLate: its outbox has nothing unfinished, so the mount point is taken for it. What the journal has of it is kept,
-// and when the disk is there the outbox goes on with it, without a word of an operator's, and as often as that happens.
-func TestADiskThatIsMountedTooLate(t *testing.T) {
-	d := newDesk(t, func(c *Config) { c.Retention = journal.Retention{Runs: 1} })
-	id := d.box("main")
-	first, second := d.submit(ask{id: "first", task: "echo first"}), d.submit(ask{id: "second", task: "echo second"})
-	d.response(first)
-	d.response(second)
-	was := d.latest("first").Key
-	for range 2 {
-		d.stop()
-		d.mountTooLate()
-		d.must(d.watcher.newPruner().round(t.Context()))
-		if _, err := d.journal.Get(t.Context(), was); err != nil {
-			t.Fatal("the row of a request that lies on the disk is pruned:", err)
-		}
-		d.mount()
-		d.reopens()
-		d.pause()
-		d.lead("main", d.outbox)
-		d.remove("response_first.json")
-		d.open()
-		d.want(d.response(first), delegation.StatusCompleted, delegation.ReasonExited, 0)
-		d.must(os.RemoveAll(d.outbox + ".point"))
-	}
-	third := d.submit(ask{id: "third", task: "echo third"})
-	d.want(d.response(third), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	d.ended(third) // the newest counts once its answer is noted
-	if ran := d.world.Released(); len(ran) != 3 || d.box("main") != id {
-		t.Errorf("three requests, and %d agents ran, in outbox %s", len(ran), d.box("main"))
-	}
-	d.remove("request_first.json")
-	d.must(d.watcher.newPruner().round(t.Context()))
-	if _, err := d.journal.Get(t.Context(), was); !errors.Is(err, journal.ErrUnknown) {
-		t.Error("what is gone from the disk is not pruned:", err)
-	}
-}
-
-// TestADiskThatComesBackToUnfinishedRuns: the request of one lies in the mount point, where the disk hides it. An operator has to say
-// what is to become of it.
-func TestADiskThatComesBackToUnfinishedRuns(t *testing.T) {
+// TestAnotherDirectoryComesToUnfinishedRuns: the request of one lies in the directory that left. An operator has to say what is to become of it.
+func TestAnotherDirectoryComesToUnfinishedRuns(t *testing.T) {
 	d := newDesk(t, nil)
 	d.response(d.submit(ask{id: "before", task: "echo before"}))
 	d.stop()
-	d.mountTooLate()
+	d.replace()
 	release := d.gate()
 	running := d.submit(ask{id: "running", task: "gated"})
 	d.started(running)
-	d.mount()
-	d.reopens()
 	d.pause()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".second"), os.Rename(d.outbox+".first", d.outbox)))
 	d.lead("main", d.outbox)
 	d.open()
 	if r := d.latest("running"); r.State != delegation.StateRunning {
 		t.Errorf("the run is %s, %s", r.State, r.Reason)
 	}
 	d.pause()
-	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".real"), os.Rename(d.outbox+".point", d.outbox)))
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".first"), os.Rename(d.outbox+".second", d.outbox)))
 	d.lead("main", d.outbox)
 	d.open()
 	release()
 	d.want(d.response(running), delegation.StatusCompleted, delegation.ReasonExited, 0)
-}
-
-// TestAnEarlierDirectoryThatIsGivenUp is another directory: its requests may not run.
-func TestAnEarlierDirectoryThatIsGivenUp(t *testing.T) {
-	d := newDesk(t, nil)
-	d.response(d.submit(ask{id: "before", task: "echo before"}))
-	d.stop()
-	d.mountTooLate()
-	d.stop()
-	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".point"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
-	d.submit(ask{id: "new", task: "echo new"})
-	d.lead("main", d.outbox)
-	d.open()
-	if _, err := d.operator().Accept(t.Context(), "main", control.Same); err != nil {
-		t.Fatal(err)
-	}
-	d.pause()
-	d.must(os.Rename(d.outbox, d.outbox+".accepted"))
-	d.must(os.Rename(d.outbox+".real", d.outbox))
-	d.lead("main", d.outbox)
-	d.open()
-	if status, err := d.operator().Status(t.Context()); err != nil || !strings.Contains(status.Outboxes[0].Trouble, "accept main --same") {
-		t.Errorf("the status is %+v, %v", status, err)
-	}
 }
 
 // looked has a watcher that does not run decide which outboxes these are, whose directories have the given numbers.
@@ -160,10 +90,7 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 			d := newDesk(t, nil)
 			d.stop()
 			d.state = filepath.Join(t.TempDir(), "state")
-			j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
-			d.must(err)
-			defer j.Close()
-			d.config.Journal = j
+			d.takeJournal()
 			apart := inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
 			one, two, three := d.settings("one", d.newOutbox("1")), d.settings("two", d.newOutbox("2")), d.settings("three", d.newOutbox("3"))
 			as := func(o outbox.Settings, name string) outbox.Settings { o.Policy.Outbox = name; return o }
@@ -228,34 +155,61 @@ func (d *desk) boxOf(name string) string {
 	return d.boxIn(j, name)
 }
 
-// TestTwoDirectoriesThatLookAlikeAreExchanged: what the watcher wrote into them tells, and neither is served until an operator has decided. Then
-// what lies there may have run as the other's.
+// TestTwoDirectoriesThatLookAlikeAreExchanged: each is the outbox that it is called. What lies where another outbox was served may have run as
+// that one's, and is refused.
 func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	d := newDesk(t, nil)
 	alike := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
 	other := d.newOutbox("other")
 	one, two := d.settings("main", d.outbox), d.settings("other", other)
 	d.stop()
-	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
-	d.must(err)
-	defer j.Close()
-	d.config.Journal = j
-	id := d.boxIn(j, "main")
-	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
+	d.takeJournal()
+	id := d.boxIn(d.config.Journal, "main")
+	d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{
 		{ID: id, Name: "main", Path: d.outbox, Directory: alike}, {ID: "other", Name: "other", Path: other, Directory: alike},
 	}))
-	if w := d.looked([]outbox.Settings{one, two}, alike, alike); ids(w)[0] != id || ids(w)[1] != "other" {
-		t.Errorf("they are %q", ids(w))
-	}
 	d.must(os.Rename(filepath.Join(d.outbox, delegation.HeartbeatName), filepath.Join(other, delegation.HeartbeatName)))
 	w := d.looked([]outbox.Settings{one, two}, alike, alike)
-	if got := ids(w); got[0] != id || got[1] != "" {
-		t.Fatalf("exchanged they are %q", got)
+	if got := ids(w); got[0] != id || got[1] != "other" || w.boxes[0].Lost || !w.boxes[1].Lost {
+		t.Errorf("they are %q; what lies there is refused: %t, %t", got, w.boxes[0].Lost, w.boxes[1].Lost)
 	}
-	_, err = w.accept(t.Context(), w.boxes[1], control.Same)
-	d.must(err)
-	if w = d.looked([]outbox.Settings{one, two}, alike, alike); ids(w)[1] != "other" || !w.boxes[1].Lost {
-		t.Errorf("as an operator has decided they are %q, %v", ids(w), w.boxes[1].Lost)
+}
+
+// takeJournal opens the desk's journal for the test, while no watcher runs.
+func (d *desk) takeJournal() {
+	d.Helper()
+	j := d.openJournal()
+	d.Cleanup(func() { d.must(j.Close()) })
+	d.config.Journal = j
+}
+
+// TestAnotherDirectoryOfAnOutbox is taken for it where nothing is unfinished and no disk can be missing.
+func TestAnotherDirectoryOfAnOutbox(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	d.takeJournal()
+	one, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
+	was := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
+	for _, c := range []struct {
+		name string
+		here inode.Directory
+		as   outbox.Settings
+		want string // "" where it waits
+	}{
+		{"itself", was, one, id},
+		{"another one beside it", inode.Directory{FileSystem: 1, Inode: 4, Birth: 5}, one, id},
+		{"another file system", inode.Directory{FileSystem: 6, Inode: 2, Birth: 3}, one, ""},
+		{"one without a number", inode.Directory{Inode: 2}, one, ""},
+		{"itself under another name and path", was, d.settings("renamed", d.newOutbox("moved")), id},
+	} {
+		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: id, Name: "main", Path: d.outbox, Directory: was}}))
+		w := d.looked([]outbox.Settings{c.as}, c.here)
+		if got := ids(w); got[0] != c.want {
+			t.Errorf("%s: it is %q, want %q", c.name, got[0], c.want)
+		}
+		if c.want == "" && !strings.Contains(w.boxes[0].Leads().Error(), "a disk may be missing") {
+			t.Errorf("%s: it says %v", c.name, w.boxes[0].Leads())
+		}
 	}
 }
 
@@ -263,14 +217,19 @@ func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 func TestAFileSystemWithoutANumber(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop()
-	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
-	d.must(err)
-	defer j.Close()
-	d.config.Journal = j
+	d.takeJournal()
 	numberless := inode.Directory{Inode: 1}
 	known := ids(d.looked([]outbox.Settings{d.settings("one", d.newOutbox("1"))}, numberless))
-	if got := ids(d.looked([]outbox.Settings{d.settings("two", d.newOutbox("2"))}, numberless)); got[0] == "" || got[0] == known[0] {
-		t.Errorf("the first is %q, and the second %q", known, got)
+	two := d.settings("two", d.newOutbox("2"))
+	for _, as := range []control.Identity{control.Same, control.New} {
+		w := d.looked([]outbox.Settings{two}, numberless)
+		if got := ids(w); got[0] != "" {
+			t.Errorf("the first is %q, and the second is taken for %q", known, got)
+		}
+		if accepted, err := w.accept(t.Context(), w.boxes[0], as); err != nil || (accepted.ID == known[0]) != (as == control.Same) {
+			t.Errorf("accepted as %s it is %+v, %v", as, accepted, err)
+		}
+		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: known[0], Name: "one", Path: "/1", Directory: numberless}}))
 	}
 }
 
@@ -280,13 +239,10 @@ func TestACopyUnderTheNameOfAThird(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop()
 	d.state = filepath.Join(t.TempDir(), "state")
-	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
-	d.must(err)
-	defer j.Close()
-	d.config.Journal = j
+	d.takeJournal()
 	alike, apart := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}, inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
 	y := d.newOutbox("y")
-	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
+	d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{
 		{ID: "f", Name: "old", Path: "/was/f", Directory: alike},
 		{ID: "y", Name: "y", Path: y, Directory: alike},
 		{ID: "n", Name: "new", Path: "/was/n", Directory: apart},

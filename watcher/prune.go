@@ -28,7 +28,6 @@ type archive interface {
 	OutboxesWithKeys(ctx context.Context) ([]string, error)
 	KeysSince(ctx context.Context, outbox string, r journal.Retention, now time.Time) (time.Time, error)
 	DropKeys(ctx context.Context, outbox string, before time.Time, limit int) (bool, error)
-	ForgetDirectories(ctx context.Context, before time.Time) error
 	Shrink(ctx context.Context) (bool, error)
 }
 
@@ -77,12 +76,6 @@ func (p *pruner) loop(ctx context.Context) {
 
 // round goes once through everything that is over.
 func (p *pruner) round(ctx context.Context) error {
-	if p.bounds.Age > 0 {
-		crash.At("prune.directories")
-		if err := p.archive.ForgetDirectories(ctx, p.now().Add(-p.bounds.Age)); err != nil {
-			return err
-		}
-	}
 	for _, outbox := range p.outboxes {
 		if err := p.rows(ctx, outbox); err != nil {
 			return err

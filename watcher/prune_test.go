@@ -69,8 +69,6 @@ func (s *cellar) DropKeys(context.Context, string, time.Time, int) (bool, error)
 	return s.keys >= 0, s.piece()
 }
 
-func (s *cellar) ForgetDirectories(context.Context, time.Time) error { return nil }
-
 func (s *cellar) Shrink(context.Context) (bool, error) {
 	s.shrinks--
 	return s.shrinks >= 0, s.piece()

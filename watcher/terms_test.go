@@ -181,7 +181,6 @@ func TestAPolicyThatAllowsARunNoMore(t *testing.T) {
 		root := filepath.Join(d.outbox, "workspaces")
 		d.config.Outboxes[0].Policy.Paths = []compile.PathMap{{Parent: root, Here: filepath.Join(root, "moved")}}
 	}
-	unnoted := func(d *desk) { d.sql(`UPDATE runs SET terms = 'null'`) }
 	for name, c := range map[string]struct {
 		change func(*desk)
 		ended  bool // its agent, by itself, before anybody looked
@@ -190,10 +189,8 @@ func TestAPolicyThatAllowsARunNoMore(t *testing.T) {
 	}{
 		"its profile has another name":      {renamed, false, delegation.ReasonOperator, "Profile is not on offer"},
 		"its workspace is mapped elsewhere": {elsewhere, false, delegation.ReasonOperator, "in another directory now"},
-		"an earlier version released it":    {unnoted, false, delegation.ReasonOperator, "did not note for how long"},
 		"and it has ended, with its name":   {renamed, true, delegation.ReasonExited, ""},
 		"and it has ended, elsewhere":       {elsewhere, true, delegation.ReasonExited, ""},
-		"and it has ended, without a note":  {unnoted, true, delegation.ReasonOperator, "did not note for how long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)

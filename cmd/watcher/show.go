@@ -139,7 +139,7 @@ func parentInFull(r control.Run) string {
 func attested(a *sandbox.Attestation) string {
 	switch {
 	case a == nil:
-		return "no: an earlier version of the watcher made it"
+		return "no: its agent was never released"
 	case !a.Attested:
 		return "no: " + a.Why
 	}

@@ -2,9 +2,12 @@
 // each boot and each mount. What stays with a directory is the number of its file system, its inode and, where the file
 // system notes it, the time of its birth.
 //
-// The number of a file system is what statfs calls f_fsid. ext4 and btrfs keep it for ever. XFS makes it from the device's
-// number: a disk that is found under another number is another file system then. NFS and FUSE tell none, which is 0, and so
-// the inode alone decides between two of their directories.
+// The number of a file system is what statfs calls f_fsid. ext4 and btrfs keep it for ever. Two file systems need another one:
+//
+//	XFS    makes f_fsid from the number of the device, which changes when a disk is found in another order: its number is made from its UUID
+//	tmpfs  has another f_fsid with each mount. Nothing of it lasts, so one is as good as the other: all have one number, and birth tells directories apart
+//
+// NFS and FUSE tell none, which is 0, and so the inode alone decides between two of their directories.
 package inode
 
 import "fmt"
@@ -26,6 +29,11 @@ func (d Directory) Same(other Directory) bool {
 		return false
 	}
 	return d.Birth == other.Birth || d.Birth == 0 || other.Birth == 0
+}
+
+// OnFileSystemOf says whether a directory lies on the same file system as another one.
+func (d Directory) OnFileSystemOf(other Directory) bool {
+	return !d.IsZero() && !other.IsZero() && d.FileSystem == other.FileSystem
 }
 
 func (d Directory) String() string {

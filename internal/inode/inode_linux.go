@@ -1,9 +1,11 @@
 package inode
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,5 +28,38 @@ func Of(dir *os.File) (Directory, error) {
 	if info.Mask&unix.STATX_BTIME != 0 && info.Btime.Sec > 0 {
 		found.Birth = time.Unix(info.Btime.Sec, int64(info.Btime.Nsec)).UnixNano()
 	}
+	switch {
+	case system.Type == unix.XFS_SUPER_MAGIC:
+		if found.FileSystem, err = numberOfXFS(dir); err != nil {
+			return Directory{}, fmt.Errorf("look at the file system of %s: %w", dir.Name(), err)
+		}
+	case system.Type == unix.TMPFS_MAGIC && found.Birth != 0:
+		found.FileSystem = unix.TMPFS_MAGIC
+	}
 	return found, nil
+}
+
+// geometry is the kernel's struct xfs_fsop_geom_v1.
+type geometry struct {
+	_    [64]byte // sizes
+	uuid [16]byte
+	_    [32]byte // more of them
+}
+
+// getGeometry is XFS_IOC_FSGEOMETRY_V1: _IOR('X', 100, struct xfs_fsop_geom_v1).
+const getGeometry = 2<<30 | unsafe.Sizeof(geometry{})<<16 | 'X'<<8 | 100
+
+// numberOfXFS makes a number from the UUID of the XFS that a directory is on. It opens the directory once more, since one that was opened as
+// a place only (O_PATH) answers nothing.
+func numberOfXFS(dir *os.File) (uint64, error) {
+	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	var g geometry
+	if _, _, failed := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), getGeometry, uintptr(unsafe.Pointer(&g))); failed != 0 {
+		return 0, fmt.Errorf("ask for the UUID: %w", failed)
+	}
+	return binary.BigEndian.Uint64(g.uuid[:8]) ^ binary.BigEndian.Uint64(g.uuid[8:]), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/test/disk"
 	"torno/test/missing"
 )
 
@@ -60,6 +61,47 @@ func TestADirectoryIsItself(t *testing.T) {
 	if was.Same(look(t, moved)) {
 		t.Errorf("a file system that is mounted over %v is taken for it: %v", was, look(t, moved))
 	}
+}
+
+// TestANumberThatLasts: a directory is itself when the machine finds its disk under another device number. A tmpfs lasts for no mount: all count
+// as one, and birth tells their directories apart.
+func TestANumberThatLasts(t *testing.T) {
+	for mkfs, size := range map[string]int64{"mkfs.ext4": 8 << 20, "mkfs.xfs": 320 << 20} {
+		dir := disk.New(t, size, mkfs, "-q")
+		was, device := look(t, dir), deviceOf(t, dir)
+		plug := disk.Unplug(t, dir)
+		away := look(t, dir)
+		plug()
+		if now := look(t, dir); deviceOf(t, dir) == device || !now.Same(was) || away.OnFileSystemOf(was) {
+			t.Errorf("%s: %v became %v on device %d, as %d before; without it there is %v", mkfs, was, now, deviceOf(t, dir), device, away)
+		}
+	}
+	one, other := newTmpfs(t), newTmpfs(t)
+	for look(t, one).Birth == look(t, other).Birth { // the kernel's clock has a tick
+		other = newTmpfs(t)
+	}
+	if one, other := look(t, one), look(t, other); one.Same(other) || !one.OnFileSystemOf(other) {
+		t.Errorf("two tmpfs are %v and %v", one, other)
+	}
+}
+
+func newTmpfs(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("torno-test", dir, "tmpfs", 0, "size=1m"); err != nil {
+		missing.Skip(t, "nothing can be mounted here:", err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+func deviceOf(t *testing.T, dir string) uint64 {
+	t.Helper()
+	var info unix.Stat_t
+	if err := unix.Stat(dir, &info); err != nil {
+		t.Fatal(err)
+	}
+	return info.Dev
 }
 
 func TestABirthDecidesWhereBothSawOne(t *testing.T) {

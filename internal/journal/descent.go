@@ -11,7 +11,7 @@ import (
 type Descent struct {
 	Parent string // the parent_id of the request; "" for none
 	Run    string // the key of the run that it meant; "" where it named none of the outbox
-	Depth  int    // 1 directly below the agent whose outbox it is, which is 0 in rows that had no admission or are of earlier versions
+	Depth  int    // 1 directly below the agent whose outbox it is, which is 0 in rows that had no admission
 }
 
 // Children is how many runs of a parent have not ended, but for those of one subagent: its next run takes their place.

@@ -121,9 +121,6 @@ func (j *Journal) openWriter(ctx context.Context) (err error) {
 	if err := migrate(ctx, j.write); err != nil {
 		return err
 	}
-	if err := makeShrinkable(ctx, j.write); err != nil {
-		return err
-	}
 	if j.writer, err = newWriter(j.write); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"torno/internal/atomicfile"
 )
 
-// Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released.
+// Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released. The first one makes the schema.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
@@ -23,7 +23,10 @@ var migrationFiles embed.FS
 // application marks the file as ours: "Torn".
 const application = 0x546f726e
 
-// migrations are the SQL texts in order; number n is at n-1.
+// firstVersion is the number of the first migration. Journals with a lower one were never released.
+const firstVersion = 15
+
+// migrations are the SQL texts in order; number n is at n - firstVersion.
 func migrations() ([]string, error) {
 	entries, err := fs.ReadDir(migrationFiles, "migrations")
 	if err != nil {
@@ -31,8 +34,8 @@ func migrations() ([]string, error) {
 	}
 	var all []string
 	for i, entry := range entries {
-		if n := 0; !scanNumber(entry.Name(), &n) || n != i+1 {
-			return nil, fmt.Errorf("migration %s is not number %d", entry.Name(), i+1)
+		if n := 0; !scanNumber(entry.Name(), &n) || n != firstVersion+i {
+			return nil, fmt.Errorf("migration %s is not number %d", entry.Name(), firstVersion+i)
 		}
 		text, err := migrationFiles.ReadFile("migrations/" + entry.Name())
 		if err != nil {
@@ -54,6 +57,7 @@ func inspect(ctx context.Context, db *sql.DB, path string, readOnly bool) error 
 	if err != nil {
 		return err
 	}
+	newest := firstVersion + len(all) - 1
 	var version, owner, objects int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
 		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).Scan(&version, &owner, &objects)
@@ -64,8 +68,10 @@ func inspect(ctx context.Context, db *sql.DB, path string, readOnly bool) error 
 		return damaged(path, "is not a journal of ours")
 	case version < 1 || objects == 0:
 		return damaged(path, "is empty")
-	case version > len(all), readOnly && version < len(all):
-		return &VersionError{Path: path, Found: version, Known: len(all)}
+	case version < firstVersion:
+		return damaged(path, fmt.Sprintf("has version %d, which was never released", version))
+	case version > newest, readOnly && version < newest:
+		return &VersionError{Path: path, Found: version, Known: newest}
 	}
 	return nil
 }
@@ -77,8 +83,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	for i, text := range all {
-		if err := apply(ctx, db, text, i+1); err != nil {
-			return fmt.Errorf("migration %d: %w", i+1, err)
+		if err := apply(ctx, db, text, firstVersion+i); err != nil {
+			return fmt.Errorf("migration %d: %w", firstVersion+i, err)
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, mad
 const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?, terms = ?
 	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
-// NoteSite notes on which site the sandbox of a released run is, where an earlier version has not, or the site has another id
+// NoteSite notes on which site the sandbox of a released run is, where that was not known, or the site has another id
 // since. It may be called again.
 func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) error {
 	handle := &h

@@ -154,7 +154,7 @@ func TestNewerJournalIsNamedAndNotTouched(t *testing.T) {
 		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || !errors.As(err, &version) {
 			t.Fatalf("%s = %v, want ErrNewer", what, err)
 		}
-		if version.Found != 99 || version.Known != len(known) || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
+		if version.Found != 99 || version.Known != firstVersion+len(known)-1 || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s = %v, want both versions and the file", what, err)
 		}
 	}
@@ -299,13 +299,28 @@ func TestOlderJournal(t *testing.T) {
 	}
 }
 
+func TestAJournalThatWasNeverReleasedIsNotTouched(t *testing.T) {
+	path := state(t)
+	must(t, first(Open(context.Background(), path)).Close())
+	tamper(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, firstVersion-1))
+	before := read(t, path)
+	for what, open := range opens {
+		if _, err := open(context.Background(), path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "never released") {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	if !bytes.Equal(before, read(t, path)) {
+		t.Error("the file was changed")
+	}
+}
+
 func TestMigrationsAreNumberedAndAppliedOnce(t *testing.T) {
 	ctx := context.Background()
 	all, err := migrations()
 	if err != nil || len(all) == 0 {
 		t.Fatalf("migrations: %d, %v", len(all), err)
 	}
-	next := len(all) + 1
+	next := firstVersion + len(all)
 	sets := func(n int) string { return fmt.Sprintf("; PRAGMA user_version = %d", n) }
 	j := open4test(t, state(t))
 	must(t, migrate(ctx, j.write))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"time"
 
 	"torno/internal/inode"
 )
@@ -12,11 +11,11 @@ import (
 // Outbox is what lasts of an outbox. Its id is in the keys of its runs and never changes.
 type Outbox struct {
 	ID        string
-	Name      string          // what people call it, or called it last
-	Named     bool            // false: another outbox has the name by now
-	Path      string          // where its directory was when it was seen last
-	Directory inode.Directory // zero where no watcher has seen it since outboxes have ids
-	Lost      bool            // what lies in it may have run under a journal that is gone
+	Name      string // what people call it, or called it last
+	Named     bool   // false: another outbox has the name by now
+	Path      string // where its directory was when it was seen last
+	Directory inode.Directory
+	Lost      bool // what lies in it may have run under a journal that is gone
 }
 
 // NewOutboxID returns an id that none of the known outboxes has: 16 hexadecimal digits.
@@ -35,81 +34,49 @@ func NewOutboxID(known []Outbox) string {
 	}
 }
 
-// Outboxes are all outboxes that were ever served, or that rows of an earlier version name.
+// Outboxes are all outboxes that were ever served.
 func (j *Journal) Outboxes(ctx context.Context) ([]Outbox, error) {
 	return many(ctx, j, "list the outboxes", listOutboxes, scanOutbox)
 }
 
-const listOutboxes = `SELECT id, name, named, path, bound, fsid, inode, birth, lost FROM outboxes ORDER BY name, id`
+const listOutboxes = `SELECT id, name, named, path, fsid, inode, birth, lost FROM outboxes ORDER BY name, id`
 
 func scanOutbox(row scanner) (o Outbox, err error) {
-	bound, d := false, inode.Directory{}
-	err = row.Scan(&o.ID, &o.Name, &o.Named, &o.Path, &bound, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &o.Lost)
-	if bound {
-		o.Directory = d
-	}
+	d := &o.Directory
+	err = row.Scan(&o.ID, &o.Name, &o.Named, &o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &o.Lost)
 	return o, err
 }
 
 // KeepOutboxes stores outboxes, all in one step, since they may exchange their names. Each has its name from then on, and
-// another outbox that had the name loses it. An outbox that gets another directory remembers its earlier one. Two outboxes
-// may have directories that only their names tell apart.
+// another outbox that had the name loses it. Two outboxes may have directories that only their names tell apart.
 func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
-	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error { return keepAll(tx, all, j.now()) })
-}
-
-// AcceptOutbox keeps an outbox as an operator wants it: it lies in its directory from now on, and the ones that it had before are
-// given up.
-func (j *Journal) AcceptOutbox(ctx context.Context, o Outbox) error {
-	return j.order(ctx, "accept an outbox", onDisk, func(tx *transaction) error {
-		if err := keepAll(tx, []Outbox{o}, j.now()); err != nil {
-			return err
+	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error {
+		for _, o := range all {
+			if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
+				return err
+			}
+			if _, err := tx.exec(unnameOutbox, o.ID); err != nil {
+				return err
+			}
 		}
-		_, err := tx.exec(giveUpDirectories, o.ID)
-		return err
+		for _, o := range all {
+			d := o.Directory
+			_, err := tx.exec(keepOutbox, o.ID, o.Name, o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, o.Lost)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-}
-
-func keepAll(tx *transaction, all []Outbox, now time.Time) error {
-	for _, o := range all {
-		if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
-			return err
-		}
-		if _, err := tx.exec(unnameOutbox, o.ID); err != nil {
-			return err
-		}
-	}
-	for _, o := range all {
-		since, err := moveDirectory(tx, o, now)
-		if err != nil {
-			return err
-		}
-		d := o.Directory
-		_, err = tx.exec(keepOutbox, o.ID, o.Name, o.Path, !d.IsZero(), inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, o.Lost, since)
-		if err != nil {
-			return err
-		}
-	}
-	_, err := tx.exec(haveSeen)
-	return err
 }
 
 const (
 	freeName     = `UPDATE outboxes SET named = 0 WHERE name = ? AND id <> ?`
 	unnameOutbox = `UPDATE outboxes SET named = 0 WHERE id = ?`
-	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, bound, fsid, inode, birth, lost, since) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, named = 1, path = excluded.path, bound = excluded.bound,
-		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, lost = excluded.lost, since = excluded.since`
-	haveSeen = `DELETE FROM unseen`
+	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, fsid, inode, birth, lost) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, named = 1, path = excluded.path,
+		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, lost = excluded.lost`
 )
-
-// Unseen says whether the outboxes of a journal that was made before they had identities have not been looked at yet.
-func (j *Journal) Unseen(ctx context.Context) (bool, error) {
-	all, err := many(ctx, j, "look whether the outboxes were looked at", unseen, func(row scanner) (n int, err error) { return n, row.Scan(&n) })
-	return len(all) > 0, err
-}
-
-const unseen = `SELECT one FROM unseen`
 
 // LookedThrough notes that an outbox was looked through once since it was Lost: what comes from now on has not run.
 func (j *Journal) LookedThrough(ctx context.Context, outbox string) error {

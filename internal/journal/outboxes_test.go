@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"errors"
-	"slices"
 	"testing"
 
 	"torno/internal/inode"
@@ -47,37 +45,6 @@ func TestNamesGoRound(t *testing.T) {
 	}
 	if id := NewOutboxID([]Outbox{a}); len(id) != 16 {
 		t.Errorf("a new id is %q", id)
-	}
-}
-
-// TestOutboxesOfBeforeKeepTheirKeys: the name of each outbox becomes its id, in whichever table it stands.
-func TestOutboxesOfBeforeKeepTheirKeys(t *testing.T) {
-	path := firstVersion(t)
-	j := open4test(t, path)
-	if all := outboxes(t, j); all["main"] != (Outbox{ID: "main", Name: "main", Named: true}) || len(all) != 1 {
-		t.Errorf("it has %+v", all)
-	}
-	must(t, j.Close())
-	for _, statement := range []string{
-		`INSERT INTO forgotten VALUES (x'00112233445566778899aabbccddeeff', 'pruned', 5)`, `INSERT INTO horizons VALUES ('old', 5)`,
-		`DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `DROP INDEX runs_by_parent`,
-		`ALTER TABLE runs DROP COLUMN parent`, `ALTER TABLE runs DROP COLUMN parent_run`, `ALTER TABLE runs DROP COLUMN depth`, `ALTER TABLE runs DROP COLUMN session`, `ALTER TABLE runs DROP COLUMN artifacts`, `ALTER TABLE runs DROP COLUMN terms`,
-		`DROP INDEX runs_over`, `ALTER TABLE runs DROP COLUMN over_at`, `CREATE INDEX runs_over ON runs (outbox, ended) WHERE answered = 1`,
-		`DROP TRIGGER approvals_of_pruned`, `DROP TABLE approvals`, `DROP TABLE approval_changes`, `DROP TABLE workspaces`, `DROP TABLE leaving_workspaces`, `PRAGMA user_version = 5`,
-	} {
-		db, err := connect(path, writing)
-		must(t, err)
-		_, err = db.Exec(statement)
-		must(t, errors.Join(err, db.Close()))
-	}
-	j = open4test(t, path)
-	var ids []string
-	for id := range outboxes(t, j) {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	if !slices.Equal(ids, []string{"main", "old", "pruned"}) {
-		t.Errorf("it has %v", ids)
 	}
 }
 

@@ -53,11 +53,8 @@ func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now
 const (
 	beyondCount = `SELECT over_at FROM runs WHERE outbox = ? AND answered = 1 ORDER BY over_at DESC LIMIT 1 OFFSET ?`
 	// A sixteenth at a time: what is pruned is measured again before more is.
-	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + ` ORDER BY over_at LIMIT 1
-		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + `) / 16`
-
-	// elsewhere are runs whose requests may lie in a directory that the outbox had before, where the watcher cannot look (I10).
-	elsewhere = `EXISTS (SELECT 1 FROM earlier_directories AS e WHERE e.outbox = runs.outbox AND runs.seq > e.since AND runs.seq <= e.upto)`
+	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1 ORDER BY over_at LIMIT 1
+		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1) / 16`
 )
 
 // later is the time that a query finds, or since where that is later or nothing is found.
@@ -77,13 +74,13 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 }
 
 // ListOver returns answered runs of an outbox that ended before a time, the earliest first, starting after the last run of
-// the list before. It leaves out runs of an earlier directory that the outbox remembers.
+// the list before.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
 	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.overAt, after.seq, limit)
 }
 
 const listOver = `SELECT key, file_name, ino, mtime, ctime, size, over_at, seq FROM runs
-	WHERE outbox = ? AND answered = 1 AND over_at < ? AND (over_at, seq) > (?, ?) AND NOT ` + elsewhere + ` ORDER BY over_at, seq LIMIT ?`
+	WHERE outbox = ? AND answered = 1 AND over_at < ? AND (over_at, seq) > (?, ?) ORDER BY over_at, seq LIMIT ?`
 
 func scanOver(row scanner) (o Over, err error) {
 	err = row.Scan(&o.Key, rawColumn{&o.FileName}, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ModTime},

@@ -45,12 +45,12 @@ type Run struct {
 	Sandbox           sandbox.SandboxID    // the sandbox that is, or was last, bound to the run
 	Handle            *sandbox.Handle      // nil until it is released
 	Attestation       *sandbox.Attestation // what the host saw of it before; nil where it did not look
-	Terms             *sandbox.Spec        // what it was released with, see Spec.Terms; nil before, and in rows of earlier versions
+	Terms             *sandbox.Spec        // what it was released with, see Spec.Terms; nil before
 	Created           time.Time            // when it was queued or refused; now, where Begin is given none
 	Starting          time.Time            // when its turn came; set by the journal, as are Made and AnsweredAt
 	Made              time.Time            // when it had a sandbox
 	Released          time.Time            // when its agent was allowed to run
-	ReleasedIn        boot.Moment          // the same, as no clock can change it; zero in rows of earlier versions
+	ReleasedIn        boot.Moment          // the same, as no clock can change it
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
@@ -79,15 +79,11 @@ func (r Run) Refusal() *delegation.Refusal {
 }
 
 // EntryKey stands for an entry of an outbox whose content gives no valid ids, or not those of its file name: a link, a
-// FIFO, nonsense. The same entry unchanged has the same key. It is never equal to a RunKey's hash. Rows of earlier versions
-// have no content.
+// FIFO, nonsense. The same entry unchanged has the same key. It is never equal to a RunKey's hash.
 func EntryKey(outbox, fileName string, stamp delegation.Stamp, content string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "entry,%d:%s,%d:%s,%d,%d,%d,%d", len(outbox), outbox, len(fileName), fileName,
-		stamp.Ino, stamp.ModTime.UnixNano(), stamp.ChangeTime.UnixNano(), stamp.Size)
-	if content != "" {
-		fmt.Fprintf(h, ",%d:%s", len(content), content)
-	}
+	fmt.Fprintf(h, "entry,%d:%s,%d:%s,%d,%d,%d,%d,%d:%s", len(outbox), outbox, len(fileName), fileName,
+		stamp.Ino, stamp.ModTime.UnixNano(), stamp.ChangeTime.UnixNano(), stamp.Size, len(content), content)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 

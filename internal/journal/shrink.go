@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -44,28 +43,3 @@ func (j *Journal) Shrink(ctx context.Context) (more bool, err error) {
 var shrink = fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, shrinkPages)
 
 const freeCount = `SELECT freelist_count FROM pragma_freelist_count`
-
-// makeShrinkable rewrites a journal that was made before journals could shrink. It needs as much room again for a moment;
-// where there is none the journal works, and is rewritten when there is.
-func makeShrinkable(ctx context.Context, db *sql.DB) error {
-	var vacuums int
-	if err := db.QueryRowContext(ctx, `PRAGMA auto_vacuum`).Scan(&vacuums); err != nil || vacuums == incremental {
-		return err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_, err = conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA auto_vacuum = %d`, incremental))
-	if err == nil {
-		_, err = conn.ExecContext(ctx, `VACUUM`)
-	}
-	if isFull(err) {
-		err = nil
-	}
-	return err
-}
-
-// incremental is SQLite's number for a file that shrinks when it is told to.
-const incremental = 2

@@ -54,8 +54,8 @@ const (
 // writes are the statements that orders consist of.
 var writes = []string{
 	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, setUsage, noteSite, refile, keepKey, deleteRun, oldestKeys,
-	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, haveSeen, boundTo, newestRun, beganBehind, rememberDirectory,
-	dropDirectory, dropDirectories, giveUpDirectories, forgetDirectories, lookedThrough, noteQuestion, noteDecision, noteTaken, noteChange,
+	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, lookedThrough,
+	noteQuestion, noteDecision, noteTaken, noteChange,
 	noteWorkspace, leaveWorkspace, forgetWorkspace, partWithWorkspace, workspaceGone,
 	freeCount, shrink,
 }

@@ -18,7 +18,7 @@ type Marker struct {
 	ID      string     `json:"id"` // of the names beside its places
 	Dir     string     `json:"dir"`
 	In      []string   `json:"in"`        // where what it has staged may be
-	Steps   []takenOut `json:"taken_out"` // what it may have taken out; nil if an earlier version has left the marker
+	Steps   []takenOut `json:"taken_out"` // what it may have taken out
 	BeganAt time.Time  `json:"began_at"`
 
 	// PutBack are the paths to which Interrupted has put back what the parent had saved there during the apply.
@@ -87,9 +87,6 @@ func (m *Marker) found() bool { return m != nil && len(m.PutBack)+len(m.Kept) > 
 // tidy looks at what an apply to a directory has left. All of that is on the disk before another marker takes the
 // place of this one. The lock must be held: an apply that is under way works with these files.
 func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error) {
-	if err := w.adopt(dir); err != nil {
-		return nil, err
-	}
 	m, err := w.marker(dir)
 	if err != nil || m == nil {
 		return m, err
@@ -100,7 +97,7 @@ func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error)
 		}
 	}
 	for _, in := range m.In {
-		if err := m.tidyStaged(in, to); err != nil && !isAbsent(err) {
+		if err := to.unlink(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
 			return m, fmt.Errorf("look at what an apply that did not end has left in %q: %w", in, err)
 		}
 		if err := to.flush(in); err != nil {
@@ -108,23 +105,6 @@ func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error)
 		}
 	}
 	return m, nil
-}
-
-const unknownFile = "an apply of an earlier version has left it: it may be a file of yours, or the child's; " +
-	"look at it, then move or remove it"
-
-// tidyStaged removes what an apply has staged in a directory. Earlier versions have exchanged that with the
-// parent's files, so theirs stays.
-func (m *Marker) tidyStaged(in string, to target) error {
-	staged := path.Join(in, tempName(m.ID))
-	if m.Steps != nil {
-		return to.unlink(staged)
-	}
-	e, err := to.glance(staged)
-	if e != nil {
-		m.Kept = append(m.Kept, Trouble{staged, unknownFile})
-	}
-	return err
 }
 
 // tidyStep looks at what was taken out at one step. What is known goes: the apply's own file, and the one in
@@ -158,24 +138,9 @@ func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
 	return err
 }
 
-// adopt gives a marker of an earlier version, which had one name for all directories, the name of its directory.
-func (w *Work) adopt(dir string) error {
-	earlier := filepath.Join(w.Base.Subagent, "applying.json")
-	m, err := w.readMarker(earlier)
-	if err != nil || m == nil || m.Dir != dir {
-		return err
-	}
-	if now, err := w.marker(dir); now != nil || err != nil {
-		return err // it comes after that
-	}
-	return w.store.root.Rename(earlier, w.markerPath(dir))
-}
-
 // marker reads the marker of the last apply to a directory, if that did not end.
-func (w *Work) marker(dir string) (*Marker, error) { return w.readMarker(w.markerPath(dir)) }
-
-func (w *Work) readMarker(path string) (*Marker, error) {
-	data, err := w.store.root.ReadFile(path)
+func (w *Work) marker(dir string) (*Marker, error) {
+	data, err := w.store.root.ReadFile(w.markerPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

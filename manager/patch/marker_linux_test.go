@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -86,42 +85,6 @@ func TestAnotherChildsApplyInBetween(t *testing.T) {
 	if s.has(s.ours("f")) != "the second child's\n" || len(cut.Kept) != 1 || !strings.Contains(cut.Kept[0].Why, `"f"`) ||
 		s.has(s.ours(cut.Kept[0].Path)) != edited {
 		t.Errorf("it says %+v, there is %q", cut, listing(t, s.origin))
-	}
-}
-
-// TestAMarkerOfAnEarlierVersion: such a version had one marker for all directories, and exchanged the parent's files
-// with what it had staged. So nobody knows whose that is, and it stays.
-func TestAMarkerOfAnEarlierVersion(t *testing.T) {
-	s := newScene(t, map[string]string{"f": "1\n", "sub/x": "x"})
-	write(t, s.child("f"), "child's\n")
-	write(t, s.ours("sub/.torno-abc"), edited)
-	state := s.dir + "/state/subagents/" + s.storeName() + "/s1/"
-	write(t, state+"applying.json", `{"id":"abc","dir":"`+s.origin+`","in":[".","sub"],"began_at":"2026-01-01T00:00:00Z"}`)
-	other := s.dir + "/other"
-	s.must(os.Mkdir(other, 0o755))
-	if cut, err := s.take(Selection{}).Interrupted(t.Context(), other, s.open(other)); cut != nil || err != nil {
-		t.Errorf("of another directory it says %+v, %v", cut, err)
-	}
-	for range 2 {
-		cut, err := s.take(Selection{}).Interrupted(t.Context(), s.origin, s.open(s.origin))
-		s.must(err)
-		if len(cut.Kept) != 1 || cut.Kept[0].Path != "sub/.torno-abc" || s.has(s.ours("sub/.torno-abc")) != edited {
-			t.Errorf("it says %+v, there is %q", cut, listing(t, s.origin))
-		}
-	}
-	plan := s.plan()
-	if _, err := plan.Apply(t.Context()); !errors.Is(err, ErrChanging) { // nobody was told by this work
-		t.Error(err)
-	}
-	_, err := plan.work.Interrupted(t.Context(), s.origin, s.open(s.origin))
-	s.must(err)
-	_, err = plan.Apply(t.Context())
-	s.must(err)
-	if cut, err := s.take(Selection{}).Interrupted(t.Context(), s.origin, s.open(s.origin)); cut != nil || err != nil {
-		t.Errorf("afterwards it says %+v, %v", cut, err)
-	}
-	if s.has(s.ours("sub/.torno-abc")) != edited {
-		t.Error("it is gone")
 	}
 }
 

@@ -19,7 +19,7 @@
 //	slots/N         the staging directory of a sandbox: its root, its mounts, its run directory
 //	boxes/ID        what a sandbox's keeper needs and leaves, by the sandbox's id, which is the handle's
 //	etc-…, init-…   what sandboxes share, named by content; they go when no box's record names them any more
-//	engine-id       the id of the directory, which is the launcher's site
+//	site            the id of the directory, which is the launcher's site
 //
 // What knows nothing of the Launcher lies in packages of its own: boxes (the boxes on the disk, and whose they are), bundle (what runsc is
 // given), command (calls of runsc, and its processes), groups (control groups), outside (the look from the host), follow (attachments) and

@@ -50,7 +50,7 @@ func TestASandboxInAnotherDirectoryKeepsItsSlot(t *testing.T) {
 	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherSite) {
 		t.Errorf("a purge beside it: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(o.StateDir, gvisor.Name, "engine-id")); err != nil {
+	if err := os.RemoveAll(filepath.Join(o.StateDir, gvisor.Name, "site")); err != nil {
 		t.Fatal(err)
 	}
 	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherSite) {

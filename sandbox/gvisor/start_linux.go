@@ -108,7 +108,7 @@ func (t turns) take(ctx context.Context) (giveBack func(), err error) {
 // namespace the mounts are.
 func (l *Launcher) proveViews(r boxes.Record) error {
 	if len(r.Views.Mounts) == 0 && !r.Ahead {
-		return errors.New("an earlier version of Torno has made it, whose mounts this one does not start: remove it, and ask again")
+		return errors.New("its record names no mounts to compare with: remove it, and ask again")
 	}
 	if l.rootless {
 		return nil

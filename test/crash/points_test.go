@@ -16,11 +16,11 @@ import (
 // effects are the calls that change something outside of the watcher: receiver and method, in whatever case they are written.
 var effects = []string{
 	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.Refile", "journal.Again",
-	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough", "journal.PartWithWorkspace",
+	"journal.KeepOutboxes", "journal.LookedThrough", "journal.PartWithWorkspace",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
 	"resource.Acquire", "resource.Attested", "resource.End", "resource.Release",
 	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
-	"archive.Forget", "archive.ForgetDirectories", "archive.DropKeys", "archive.Shrink",
+	"archive.Forget", "archive.DropKeys", "archive.Shrink",
 }
 
 // exempt are calls that no run depends on, and why.

@@ -100,7 +100,6 @@ var stories = map[string]*story{
 		during: unwatchable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"recover.answered":  {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
-	"prune.directories": {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
 	"prune.forgotten":   {before: tooMany, during: func(*scene) {}, pass: 2, done: pruned}, // between one piece and the next
 	"prune.dropped":     {before: tooMany, during: func(*scene) {}, done: pruned},
 	"prune.shrunk":      {before: tooMany, during: func(*scene) {}, done: pruned},

@@ -64,9 +64,6 @@ func (s *scan) checkPlace() (back bool) {
 		err = s.TakeOver(s.Life)
 	}
 	was := s.Away.Swap(err != nil)
-	if was && err != nil && s.EarlierIsBack() {
-		s.Reopen()
-	}
 	switch {
 	case err != nil && !was:
 		clear(s.later.looks)

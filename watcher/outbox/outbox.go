@@ -181,7 +181,7 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	}
 	name, log := settings.Policy.Outbox, h.Log.With("outbox", settings.Policy.Outbox)
 	box := &Outbox{
-		Host: h, Claim: identity.NewClaim(name, settings.Dir, h.Journal, settings.MaxRequestBytes, log), Settings: settings, log: log,
+		Host: h, Claim: identity.NewClaim(name, settings.Dir, h.Journal, log), Settings: settings, log: log,
 	}
 	box.gone, box.files, box.room = h.Notices.Flag(box.Name), h.Notices.Recurring(box.Name), h.Notices.Recurring(box.Name)
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()

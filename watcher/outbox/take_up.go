@@ -26,7 +26,7 @@ func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason del
 	switch {
 	case reason == "":
 		spec = allowed
-	case reason == delegation.ReasonOperator && over && record.Terms != nil:
+	case reason == delegation.ReasonOperator && over:
 		reason = ""
 	default:
 		record.Warnings = append(record.Warnings, why)
@@ -37,9 +37,6 @@ func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason del
 // stillAllows compiles the request of a released run anew. The reason is why the run must end, "" when the policy still allows it; why says so
 // in a sentence.
 func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, reason delegation.Reason, why string) {
-	if record.Terms == nil {
-		return spec, delegation.ReasonOperator, "An earlier version of the watcher released this run and did not note for how long, so it is ended."
-	}
 	in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
 	spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record
 	at := record.Handle.Workspace

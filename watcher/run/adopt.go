@@ -12,7 +12,7 @@ import (
 // Adopt has a run of an earlier watcher go on in the sandbox of its record, under the terms of its release. reason is why it is to be ended, "" where
 // it may go on; stranded is why its site cannot be reached, nil where it can.
 func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
-	r := runs.newRun(q, termsOf(record, q), c)
+	r := runs.newRun(q, *record.Terms, c)
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.launcherName = runs.Launchers[h.Launcher], h.Launcher
@@ -36,24 +36,8 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	runs.Schedule.Adopt(runs.Life, &r.ticket)
 }
 
-// termsOf are the terms of a run's release. An earlier version has not noted them: its runs are adopted to be ended.
-func termsOf(record journal.Run, q Request) sandbox.Spec {
-	if record.Terms == nil {
-		return q.Spec
-	}
-	return *record.Terms
-}
-
-// claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
-// record: then what is at its path counts if it is the directory that was mounted.
+// claimAdopted keeps other runs from the directory in which an adopted run works, and from all that lie above it. Where the journal does not
+// say which those are, no other run works anywhere.
 func (r *runner) claimAdopted() {
-	r.ticket.Above = r.handle.Above
-	if len(r.ticket.Above) > 0 {
-		return
-	}
-	mounted := sandbox.Directory{Device: r.handle.Device, Inode: r.handle.Inode}
-	r.lookAbove()
-	if len(r.ticket.Above) == 0 || r.ticket.Above[0] != mounted {
-		r.ticket.Above, r.ticket.Anywhere = nil, true
-	}
+	r.ticket.Above, r.ticket.Anywhere = r.handle.Above, len(r.handle.Above) == 0
 }

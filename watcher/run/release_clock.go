@@ -18,13 +18,9 @@ type release struct {
 
 func releaseNow(clock boot.Clock) release { return release{clock, clock.Now(), time.Now().Round(0)} }
 
-// releaseOf is the release of a run of an earlier watcher. An earlier version noted only the clock.
+// releaseOf is the release of a run of an earlier watcher.
 func releaseOf(record journal.Run, clock boot.Clock) release {
-	if !record.ReleasedIn.IsZero() {
-		return release{clock, record.ReleasedIn, record.Released}
-	}
-	ago := max(time.Since(record.Released), 0)
-	return release{clock, clock.Now().Add(-ago), record.Released}
+	return release{clock, record.ReleasedIn, record.Released}
 }
 
 // passed returns how long ago the release was. It is not known before the release, nor behind another boot.

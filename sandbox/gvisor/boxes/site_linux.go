@@ -15,8 +15,7 @@ import (
 
 // There is no daemon that could have an id. What a launcher finds again is what lies in its directory, so the directory has one: a
 // random one in a file, written once. It goes where the sandboxes' boxes go, also to another path or disk.
-// The file has the name that it had in installations of earlier versions: with another name their runs would be stranded.
-const siteName = "engine-id"
+const siteName = "site"
 
 // keepSite is the id of a launcher's directory, which gets one where it has none.
 func keepSite(dir string) (string, error) {

@@ -15,7 +15,7 @@ import (
 // Order is what a keeper is to start.
 type Order struct {
 	// Plan is what the keeper mounts before; nil where the launcher has mounted everything.
-	Plan *lay.Plan `json:"ground,omitempty"` // as boxes of earlier versions call it
+	Plan *lay.Plan `json:"plan,omitempty"`
 	// Argv is the runtime with its arguments. It starts the sandbox, writes the sentry's pid into PidName and ends.
 	Argv []string `json:"argv"`
 	// Trouble are files in which the runtime says what went wrong.

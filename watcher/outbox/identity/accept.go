@@ -26,7 +26,7 @@ func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox,
 	}
 	accepted.Name, accepted.Path, accepted.Directory = c.Name, c.Dir.Path(), c.Here
 	crash.At("outbox.accepted")
-	if err := c.journal.AcceptOutbox(ctx, accepted); err != nil {
+	if err := c.journal.KeepOutboxes(ctx, []journal.Outbox{accepted}); err != nil {
 		return accepted, err
 	}
 	c.accepted.Store(true)
@@ -43,9 +43,7 @@ func (c *Claim) acceptable(ctx context.Context, same bool) (journal.Outbox, erro
 	case same && c.known.ID == "":
 		return c.known, errors.New("no outbox is known that this directory could be; accept it with --new, or take its name out of the configuration")
 	case same:
-		accepted := c.known
-		accepted.Lost = accepted.Lost || c.servedAsAnother()
-		return accepted, nil
+		return c.known, nil
 	case c.found.ID != "":
 		return c.found, nil
 	}

@@ -5,248 +5,203 @@ import (
 	"fmt"
 	"slices"
 
-	"torno/delegation"
 	"torno/internal/crash"
-	"torno/internal/inode"
 	"torno/internal/journal"
 )
 
-// Identify finds out which outbox each claim's directory is (I21). The directory decides: an outbox keeps its id under another
-// name. A name that leads to another directory than before is not served, unless nothing is at stake.
-//
-// It comes before anything else is read from an outbox, and before any record is settled.
+// Identify finds out which outbox each claim's directory is (I21). It comes before anything else is read from an outbox, and before
+// any record is settled.
 func Identify(ctx context.Context, j *journal.Journal, claims []*Claim) error {
-	r, err := newRegister(ctx, j, claims)
+	known, err := j.Outboxes(ctx)
 	if err != nil {
 		return err
 	}
-	return r.decide(ctx)
-}
-
-// decide finds out which outbox each claim is, when its directory was looked at.
-func (r *register) decide(ctx context.Context) error {
-	r.match()
-	for _, decide := range []func(context.Context, *Claim) error{r.closed, r.twin, r.renamed, r.returned, r.byName} {
-		for _, claim := range r.claims {
-			if claim.ID != "" || claim.elsewhere != nil {
-				continue
-			}
-			if err := decide(ctx, claim); err != nil {
-				return fmt.Errorf("find out which outbox %s is: %w", claim.Name, err)
-			}
+	r := &register{claims: claims, journal: j, known: known, owner: make(map[string]*Claim)}
+	r.pair()
+	for _, claim := range claims {
+		if err := r.decide(ctx, claim); err != nil {
+			return fmt.Errorf("find out which outbox %s is: %w", claim.Name, err)
 		}
 	}
 	if len(r.changed) == 0 {
 		return nil
 	}
 	crash.At("outbox.kept")
-	return r.journal.KeepOutboxes(ctx, r.changed)
+	return j.KeepOutboxes(ctx, r.changed)
 }
-
-// unfinishedAtOnce is how many unfinished runs of an outbox are looked at.
-const unfinishedAtOnce = 256
 
 // register is the state of Identify.
 type register struct {
 	claims  []*Claim
 	journal *journal.Journal
 	known   []journal.Outbox
-	earlier map[string][]inode.Directory // by id: the directories that an outbox had before
-	unseen  bool                         // the journal was made before outboxes had identities, and this is the first look
-	owner   map[string]*Claim            // by id
+	owner   map[string]*Claim // by id
 	changed []journal.Outbox
 }
 
-func newRegister(ctx context.Context, j *journal.Journal, claims []*Claim) (*register, error) {
-	r := &register{claims: claims, journal: j, earlier: make(map[string][]inode.Directory), owner: make(map[string]*Claim)}
-	earlier, err := j.EarlierDirectories(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range earlier {
-		r.earlier[e.Outbox] = append(r.earlier[e.Outbox], e.Directory)
-	}
-	if r.unseen, err = j.Unseen(ctx); err != nil {
-		return nil, err
-	}
-	r.known, err = j.Outboxes(ctx)
-	return r, err
-}
-
-// closed decides about a claim whose directory could not be opened: it waits, and the runs of the outbox of its name with it.
-func (r *register) closed(_ context.Context, claim *Claim) error {
-	why := claim.Dir.Why()
-	if why == nil {
-		return nil
-	}
-	var known journal.Outbox
-	for _, is := range []func(*Claim, journal.Outbox) bool{called, liesAt} {
-		for _, o := range r.known {
-			if known.ID == "" && is(claim, o) && r.owner[o.ID] == nil {
-				known = o
+// pair pairs claims with known outboxes by the numbers of their directories. Copies of one disk have equal numbers: of directories that
+// look alike the name says which is which, then the path.
+func (r *register) pair() {
+	for _, is := range []func(*Claim, journal.Outbox) bool{called, liesAt, r.alone} {
+		for _, claim := range r.claims {
+			for _, o := range r.alike(claim) {
+				if claim.found.ID == "" && r.owner[o.ID] == nil && is(claim, o) {
+					claim.found, r.owner[o.ID] = o, claim
+				}
 			}
 		}
 	}
-	r.leadsElsewhere(claim, known, &ElsewhereError{Closed: why})
-	return nil
 }
 
-// renamed decides about a claim that has the directory of a known outbox: it is that one under any name. Where another outbox has
-// the name, is not there itself and has unfinished runs, two disks may have been exchanged, and only the operator knows.
-func (r *register) renamed(ctx context.Context, claim *Claim) error {
-	if claim.found.ID == "" {
+func called(claim *Claim, o journal.Outbox) bool { return o.Named && o.Name == claim.Name }
+
+func liesAt(claim *Claim, o journal.Outbox) bool { return o.Path == claim.Dir.Path() }
+
+// alone says whether a directory's numbers are enough to know the outbox by: its file system has a number, and nothing else looks like it.
+func (r *register) alone(claim *Claim, _ journal.Outbox) bool {
+	return claim.Here.FileSystem != 0 && len(r.alike(claim)) == 1 && r.twinOf(claim) == nil
+}
+
+// alike are the known outboxes that have a claim's directory, as far as its numbers tell.
+func (r *register) alike(claim *Claim) (all []journal.Outbox) {
+	for _, o := range r.known {
+		if o.Directory.Same(claim.Here) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// free are those of alike that no claim is.
+func (r *register) free(claim *Claim) []journal.Outbox {
+	return slices.DeleteFunc(r.alike(claim), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
+}
+
+// twinOf is another claim whose directory nothing tells from that of a claim, or nil.
+func (r *register) twinOf(claim *Claim) *Claim {
+	i := slices.IndexFunc(r.claims, func(other *Claim) bool { return other != claim && other.Here.Same(claim.Here) })
+	if i < 0 {
 		return nil
 	}
-	for _, o := range r.known {
-		if !o.Named || o.Name != claim.Name || r.owner[o.ID] != nil {
-			continue
-		}
-		unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
-		if err != nil {
-			return err
-		}
-		if len(unfinished) > 0 {
-			r.leadsElsewhere(claim, o, &ElsewhereError{Whose: claim.found.Name, Unfinished: true})
-			return nil
-		}
-	}
-	if claim.found.Name != claim.Name {
-		claim.log.Warn("the outbox has another name now, and goes on as it was", "was", claim.found.Name, "id", claim.found.ID)
-	}
-	r.bind(claim, claim.found)
-	return nil
+	return r.claims[i]
 }
 
-// byName decides about a claim whose directory no outbox has: it is new, or it takes the place of an outbox's directory, or the
-// name leads elsewhere.
-func (r *register) byName(ctx context.Context, claim *Claim) error {
-	served, mark := claim.served()
-	o, ok, err := r.claimed(ctx, claim, mark)
+// decide finds out which outbox a claim is.
+func (r *register) decide(ctx context.Context, claim *Claim) error {
+	missing, unfinished, err := r.missing(ctx, claim)
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return r.begin(ctx, claim, served, mark)
-	}
-	unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, unfinishedAtOnce)
-	if err != nil {
-		return err
-	}
-	if o.Directory.IsZero() {
-		is, err := r.isOfBefore(ctx, claim, o, mark, unfinished)
-		if err != nil {
-			return err
-		}
-		if is {
-			claim.log.Info("the outbox of an earlier version is bound to its directory", "id", o.ID, "directory", claim.Here.String())
-			r.bind(claim, o)
-			return nil
-		}
-	}
-	requests, err := claim.holdsAny(ctx, delegation.KindRequest)
-	left := claim.Dir.Alive() != nil // what was seen in it says nothing of the path any more, and awaitReturn looks there again
 	switch {
-	case left:
-	case err != nil:
-		return err
-	case len(unfinished) == 0 && !requests:
-		claim.log.Warn("the outbox has another directory now; nothing was unfinished and no request lies there, so it is bound to that one; "+
-			"the one that it had is known when it is back", "id", o.ID, "directory", claim.Here.String(), "had", o.Directory.String())
-		r.bind(claim, o)
-		return nil
+	case claim.Dir.Why() != nil:
+		r.wait(claim, missing, &ElsewhereError{Closed: claim.Dir.Why()})
+	case unfinished:
+		r.wait(claim, missing, &ElsewhereError{Whose: claim.found.Name, Unfinished: true})
+	case claim.found.ID != "":
+		r.bind(claim, claim.found)
+	case claim.Dir.Alive() != nil:
+		r.wait(claim, missing, &ElsewhereError{Left: true})
+	case r.looksLike(claim) != "":
+		if free := r.free(claim); missing.ID == "" && len(free) > 0 {
+			missing = free[0]
+		}
+		r.wait(claim, missing, &ElsewhereError{Twin: r.looksLike(claim), Whose: missing.Name})
+	case missing.ID == "":
+		r.take(claim, journal.Outbox{ID: journal.NewOutboxID(append(r.known, r.changed...))})
+	case !missing.Directory.OnFileSystemOf(claim.Here):
+		r.wait(claim, missing, &ElsewhereError{})
+	default:
+		claim.log.Warn("the outbox has another directory now, on the same file system, and nothing was unfinished: it goes on there",
+			"id", missing.ID, "directory", claim.Here.String(), "had", missing.Directory.String())
+		r.take(claim, missing)
 	}
-	r.leadsElsewhere(claim, o, &ElsewhereError{Unfinished: len(unfinished) > 0, Requests: requests, Left: left})
-	return nil //nolint:nilerr // the error is dropped: the directory has gone from its path
+	return nil
 }
 
-// isOfBefore says whether a directory is that of an outbox whose directory no watcher has noted.
-func (r *register) isOfBefore(ctx context.Context, claim *Claim, o journal.Outbox, m mark, unfinished []journal.Run) (bool, error) {
-	if m.tells(o, r.journal.Installation()) || claim.holdsOne(unfinished) {
-		return true, nil
-	}
-	return claim.holdsRunOf(ctx, o.ID)
-}
-
-// claimed finds the outbox that a claim may be although its directory says nothing: the one of its name; else one whose runs are
-// unfinished and whose path, or whose mark, is there; else one of an earlier version whose requests lie there.
-func (r *register) claimed(ctx context.Context, claim *Claim, m mark) (o journal.Outbox, ok bool, err error) {
+// missing is the outbox that should lie where a claim leads, and whose directory no claim has: the one of its name, or else one of its
+// path that has unfinished runs. It says whether runs of that one are unfinished.
+func (r *register) missing(ctx context.Context, claim *Claim) (o journal.Outbox, unfinished bool, err error) {
 	for _, o := range r.known {
-		if o.Named && o.Name == claim.Name && r.owner[o.ID] == nil {
-			return o, true, nil
+		if called(claim, o) && r.owner[o.ID] == nil {
+			unfinished, err := r.hasUnfinished(ctx, o)
+			return o, unfinished, err
 		}
 	}
+	if claim.found.ID != "" {
+		return journal.Outbox{}, false, nil
+	}
 	for _, o := range r.known {
-		if r.owner[o.ID] != nil || r.configured(o) {
+		if !liesAt(claim, o) || r.owner[o.ID] != nil || r.configured(o) {
 			continue
 		}
-		if o.Path == claim.Dir.Path() || m.tells(o, r.journal.Installation()) {
-			unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
-			if err != nil || len(unfinished) > 0 {
-				return o, true, err
-			}
-		}
-		if o.Directory.IsZero() {
-			if holds, err := claim.holdsRunOf(ctx, o.ID); err != nil || holds {
-				return o, true, err
-			}
+		if unfinished, err := r.hasUnfinished(ctx, o); unfinished || err != nil {
+			return o, unfinished, err
 		}
 	}
 	return journal.Outbox{}, false, nil
 }
 
-// configured says whether a configured outbox still has the name of a known one.
-func (r *register) configured(o journal.Outbox) bool {
-	return o.Named && slices.ContainsFunc(r.claims, func(claim *Claim) bool { return claim.Name == o.Name })
+func (r *register) hasUnfinished(ctx context.Context, o journal.Outbox) (bool, error) {
+	runs, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
+	return len(runs) > 0, err
 }
 
-// begin takes a directory for an outbox of its own. Where another watcher served it, or this one under a journal that is gone,
-// what lies there may have run.
-func (r *register) begin(ctx context.Context, claim *Claim, served bool, m mark) (err error) {
-	if served && r.unseen && m == (mark{name: claim.Name}) {
-		// An older version served it with this journal, and the journal has no request of it. Unless answers, statuses or events lie there, it
-		// was never used.
-		if served, err = claim.holdsAny(ctx, delegation.KindResponse, delegation.KindStatus, delegation.KindEvents); err != nil {
-			return err
-		}
+// configured says whether a configured outbox still has the name of a known one.
+func (r *register) configured(o journal.Outbox) bool {
+	return slices.ContainsFunc(r.claims, func(claim *Claim) bool { return called(claim, o) })
+}
+
+// looksLike is the name of an outbox from whose directory nothing tells the one of a claim, "" where there is none. Of several directories
+// that are all new, the first is one outbox for sure.
+func (r *register) looksLike(claim *Claim) string {
+	if known := r.alike(claim); len(known) > 0 {
+		return known[0].Name
 	}
-	o := journal.Outbox{ID: journal.NewOutboxID(append(r.known, r.changed...)), Lost: served}
-	if served {
+	if twin := r.twinOf(claim); twin != nil && twin.ID != "" {
+		return twin.Name
+	}
+	return ""
+}
+
+// wait keeps a claim from being served: it should be a certain outbox, and its directory is not that outbox's. With the zero
+// outbox it is not known which one it should be.
+func (r *register) wait(claim *Claim, o journal.Outbox, why *ElsewhereError) {
+	for _, other := range r.free(claim) {
+		claim.maybe = append(claim.maybe, other.ID)
+	}
+	why.Name, why.Path = claim.Name, claim.Dir.Path()
+	if o.ID != "" {
+		r.owner[o.ID] = claim
+	}
+	claim.ID, claim.known, claim.elsewhere = o.ID, o, why
+	if why.Closed == nil { // the host has said that
+		claim.log.Error("the outbox is not served", "error", why)
+	}
+}
+
+// take takes a directory that no outbox has for an outbox. Whoever served it before did so under another journal, or as another outbox.
+func (r *register) take(claim *Claim, o journal.Outbox) {
+	if served, by := claim.served(); !o.Lost && served && by != (mark{r.journal.Installation(), o.ID}) {
+		o.Lost = true
 		claim.tellLost()
 	}
 	r.bind(claim, o)
-	return nil
 }
 
 // bind binds a claim to an outbox.
 func (r *register) bind(claim *Claim, o journal.Outbox) {
 	was := o
-	if !o.Lost && claim.servedByAnother() {
+	if !o.Lost && claim.servedAsAnother(o) {
 		o.Lost = true
 		claim.tellLost()
+	}
+	if was.Name != "" && was.Name != claim.Name {
+		claim.log.Warn("the outbox has another name now, and goes on as it was", "was", was.Name, "id", o.ID)
 	}
 	o.Name, o.Named, o.Path, o.Directory = claim.Name, true, claim.Dir.Path(), claim.Here
 	r.owner[o.ID] = claim
 	claim.ID, claim.known, claim.Lost = o.ID, o, o.Lost
-	claim.earlier = slices.DeleteFunc(append(r.earlier[o.ID], was.Directory), func(d inode.Directory) bool { return d.IsZero() || d.Same(claim.Here) })
 	if o != was {
 		r.changed = append(r.changed, o)
 	}
-}
-
-// Directory is the lasting identity of the directory that is held.
-func (c *Claim) Directory() (inode.Directory, error) {
-	here, err := directoryOf(c.Dir)
-	if err != nil {
-		return here, fmt.Errorf("look at outbox %s once more: %w", c.Name, err)
-	}
-	return here, nil
-}
-
-func directoryOf(dir *delegation.Dir) (inode.Directory, error) {
-	held, err := dir.Reopen()
-	if err != nil {
-		return inode.Directory{}, err
-	}
-	defer held.Close()
-	return inode.Of(held)
 }
