@@ -182,6 +182,9 @@ type ProfileOffer struct {
 	Approvals   bool   `json:"approvals,omitempty"` // its agent asks before it uses a tool
 	Workspace   string `json:"workspace,omitempty"` // WorkspaceCopy where each child works in a copy of its workspace
 	Chosen      string `json:"chosen,omitempty"`    // why it is this launcher, where the host has chosen
+
+	TimeoutSeconds    int `json:"timeout_seconds,omitempty"`     // how long a run has whose client does not care
+	MaxTimeoutSeconds int `json:"max_timeout_seconds,omitempty"` // the most that a request gets
 }
 
 // Event is one line of an events segment.

@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"torno/delegation"
 )
 
-// DefaultTimeout is how long a child may run unless its parent says otherwise.
+// DefaultTimeout is how long a child may run where neither its parent says it nor the profile that the watcher offers.
 const DefaultTimeout = 5 * time.Minute
 
 // SpawnOptions say what to do. Only Task is required. Paths are as the parent sees them, and absolute.
@@ -32,7 +33,7 @@ type SpawnOptions struct {
 	Fill func(ctx context.Context, workspace NewWorkspace) error
 	// Made is told of a default workspace that was just made and is not filled, before the child is asked for.
 	Made func(subagentID string) error
-	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
+	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By default it is the profile's.
 	Timeout time.Duration
 	// Profile is the name of a profile that the watcher offers; by default its first.
 	Profile   string
@@ -62,6 +63,9 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Timeout == 0 {
+		o.Timeout = timeoutOf(beat, o.Profile)
+	}
 	req, err := m.compose(o)
 	if err != nil {
 		return nil, err
@@ -87,6 +91,15 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	return run, nil
 }
 
+// timeoutOf is how long a run of an offered profile has where its parent does not say it. The first profile is the default.
+func timeoutOf(beat delegation.Heartbeat, profile string) time.Duration {
+	i := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return p.Name == profile || profile == "" })
+	if i < 0 || beat.Profiles[i].TimeoutSeconds <= 0 {
+		return DefaultTimeout
+	}
+	return time.Duration(beat.Profiles[i].TimeoutSeconds) * time.Second
+}
+
 // compose makes the request that the options ask for.
 func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	if o.ID == "" {
@@ -110,7 +123,7 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 		}
 	}
 	req.Task, req.YAMLConfig, req.ContextPaths = o.Task, o.YAMLConfig, o.ContextPaths
-	req.TimeoutSeconds = int((cmp.Or(o.Timeout, DefaultTimeout) + time.Second - 1) / time.Second)
+	req.TimeoutSeconds = int((o.Timeout + time.Second - 1) / time.Second)
 	req.CreatedAt = time.Now().UTC()
 	return req, nil
 }

@@ -70,6 +70,26 @@ func TestSpawnDefaults(t *testing.T) {
 	}
 }
 
+// TestTheTimeOfAChildIsItsProfiles where its parent asks for none. A watcher of before does not tell it.
+func TestTheTimeOfAChildIsItsProfiles(t *testing.T) {
+	h := newHost(t)
+	h.beat.Profiles = []delegation.ProfileOffer{{Name: "shell", TimeoutSeconds: 60}, {Name: "agent", TimeoutSeconds: 900}, {Name: "silent"}}
+	h.sendBeat()
+	m := h.client(Options{})
+	for _, c := range []struct {
+		profile string
+		asked   time.Duration
+		want    int
+	}{
+		{"", 0, 60}, {"shell", 0, 60}, {"agent", 0, 900}, {"silent", 0, 300}, {"agent", time.Second, 1},
+	} {
+		run := h.spawn(m, SpawnOptions{Profile: c.profile, Timeout: c.asked})
+		if got := h.request(run.ID()).TimeoutSeconds; got != c.want || run.timeout != time.Duration(c.want)*time.Second {
+			t.Errorf("profile %q, asked for %v: it has %d s, want %d", c.profile, c.asked, got, c.want)
+		}
+	}
+}
+
 func TestSpawnWhereNobodyServes(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(h *host) error

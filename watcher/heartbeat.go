@@ -33,7 +33,11 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
-		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: p.Hears(), Approvals: p.Approvals != nil, Workspace: offered(p.Workspace)})
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{
+			Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: p.Hears(),
+			Approvals: p.Approvals != nil, Workspace: offered(p.Workspace),
+			TimeoutSeconds: int(p.Timeout.Default / time.Second), MaxTimeoutSeconds: int(p.Timeout.Max / time.Second),
+		})
 	}
 	h.Workspaces, h.Context = box.Settings.Policy.Views()
 	return func(stopping bool) delegation.Heartbeat {

@@ -27,7 +27,7 @@ request is refused and says what to do. A profile without an agent has no conver
 			{Name: "follow", Short: "f", Help: "wait, and meanwhile show on standard error what the child does", Set: cli.On(&follow)},
 			{Name: "workspace", Value: "DIR", Help: "what the child may write; by default what it had before", Set: cli.Text(&o.Workspace)},
 			{Name: "context", Value: "PATH", Help: "what the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
-			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default 5m", Set: cli.Duration(&o.Timeout)},
+			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default what its profile gives", Set: cli.Duration(&o.Timeout)},
 			{Name: "profile", Value: "NAME", Help: "another one with the same agent; by default the one before", Set: cli.Text(&o.Profile)},
 			{Name: "model", Value: "NAME", Help: "the model, for profiles that use one", Set: cli.Text(&o.Model)},
 			{Name: "session", Value: "ID", Help: "the session; by default the last one of the child", Set: cli.Text(&o.SessionID)},

@@ -21,7 +21,7 @@ It knows what was said and done in its earlier run, and nothing of yours since: 
 	"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read; those of its earlier run are not kept"},
 	"profile": {"type": "string", "description": "another profile with the same agent; by default the one before"},
 	"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
-	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default 300"}
+	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
 }}`,
 	call: does(goOn),
 }

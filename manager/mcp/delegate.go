@@ -29,7 +29,7 @@ A subagent does not know your conversation and sees none of your files unless yo
 		"copy": {"type": "string", "description": "a directory whose copy is its workspace, for work that apply takes over"},
 		"profile": {"type": "string", "description": "one of the profiles that status lists; by default the first"},
 		"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
-		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default 300"}
+		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
 	}}}}}`,
 	call: does(delegate),
 }
