@@ -258,6 +258,13 @@ func (w *Watcher) GatewayAway(why error) (over func()) {
 	return held.Close
 }
 
+// RouteFails tells clients that a route of the model gateway does not work, until over is called.
+func (w *Watcher) RouteFails() (over func()) {
+	held := w.notices.Flag("")
+	held.Raise(delegation.NoticeRoute, nil)
+	return held.Close
+}
+
 // awaitLook waits until it is known which outboxes there are: operators may ask before.
 func (w *Watcher) awaitLook(ctx context.Context) error {
 	select {

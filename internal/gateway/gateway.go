@@ -47,10 +47,11 @@ const (
 // Gateway has the doors. All its methods may be called at once.
 type Gateway struct {
 	Config
-	events *events
-	bodies memory
-	caches caches
-	totals totals
+	events   *events
+	bodies   memory
+	caches   caches
+	totals   totals
+	troubles troubles
 
 	mostAnswer int64 // bytes of a model's answer; tests have a lower bound, since each byte of an answer is read
 
@@ -67,7 +68,7 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	return &Gateway{
 		Config: c, events: newEvents(), caches: caches{dir: c.Caches, told: map[string]cache.Digest{}},
-		mostAnswer: maxAnswer, totals: totals{byRoute: map[string]*Total{}}, bodies: memory{most: maxBodies}, doors: map[string]*door{}, likely: map[string]budget.Amount{},
+		mostAnswer: maxAnswer, totals: totals{byRoute: map[string]*Total{}}, troubles: troubles{byRoute: map[string]Trouble{}}, bodies: memory{most: maxBodies}, doors: map[string]*door{}, likely: map[string]budget.Amount{},
 	}
 }
 
@@ -83,6 +84,7 @@ func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.routes, g.prices = byName, table
+	g.troubles.keep(byName)
 }
 
 func (g *Gateway) route(name string) (*Upstream, bool) {

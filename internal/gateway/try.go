@@ -53,7 +53,22 @@ func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 	if !ok {
 		return Tried{}, fmt.Errorf("%w: %q", ErrNoRoute, name)
 	}
-	return u.Try(ctx, model, g.Scrub), nil
+	tried := u.Try(ctx, model, g.Scrub)
+	if ctx.Err() == nil {
+		g.troubles.note(name, tried.Wrong, inShort[tried.Wrong])
+	}
+	return tried, nil
+}
+
+// inShort is what is wrong in words of ours alone.
+var inShort = map[Wrong]string{
+	WrongName:       "its name cannot be resolved",
+	WrongAddress:    "its address is one that is not dialled",
+	WrongTLS:        "there is no TLS connection that both sides accept",
+	WrongUpstream:   "it does not answer",
+	WrongCredential: "it refuses the host's credential, or that cannot be had",
+	WrongModel:      "it does not know a model of the route's",
+	WrongBusy:       "it cannot answer now",
 }
 
 // Try is Gateway.Try, without a gateway. scrub takes all secrets out of a text.

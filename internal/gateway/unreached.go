@@ -19,6 +19,7 @@ func (x *exchange) unreached(ctx context.Context, err error) bool {
 		x.event.Code = x.gone()
 		return false
 	}
+	x.door.g.troubles.noteFailure(x.event.Route, err)
 	words, _ := failure(err)
 	text := "the upstream of the route " + x.event.Route + " did not answer: " + words
 	x.door.sayOnce("upstream", text, errors.New(x.scrubbed(err.Error())))

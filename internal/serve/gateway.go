@@ -65,7 +65,7 @@ func (h *host) tendGateway(ctx context.Context) error {
 		return nil
 	}
 	s := &process.Supervisor{
-		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(),
+		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(), Routes: h.routeTroubles(),
 		Every: cmp.Or(h.Timing.Gateway, lookEvery), Patience: h.Timing.Patience,
 	}
 	if h.Config.Gateway.Own() {
@@ -73,6 +73,7 @@ func (h *host) tendGateway(ctx context.Context) error {
 		s.User = h.gatewayUser()
 	}
 	h.beside(ctx, s.Look, s.Run)
+	h.beside(ctx, func(context.Context) {}, h.tryRoutes)
 	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
 	h.beside(ctx, func(context.Context) {}, h.forgetSubagents)
 	return nil
@@ -170,6 +171,45 @@ func (h *host) gatewayTrouble() func(error) {
 			over()
 			told = false
 		}
+	}
+}
+
+// tryRoutes has the gateway ask each upstream something that costs nothing, once. What is wrong the next look at the gateway tells.
+func (h *host) tryRoutes(ctx context.Context) {
+	var around sync.WaitGroup
+	for _, r := range h.Config.Gateway.Routes() {
+		around.Go(func() {
+			if _, err := h.gateway.Try(ctx, r.Name, ""); err != nil && ctx.Err() == nil {
+				h.Log.Debug("a route cannot be tried", "route", r.Name, "error", err)
+			}
+		})
+	}
+	around.Wait()
+}
+
+// routeTroubles tells operators which routes do not work, and clients that there is one.
+func (h *host) routeTroubles() func([]control.Trouble) {
+	told, over := map[string]string{}, func() {}
+	return func(all []control.Trouble) {
+		now := map[string]string{}
+		for _, t := range all {
+			now[t.Route] = t.Text
+			if told[t.Route] != t.Text {
+				h.Log.Warn("a route does not work, and the agents that need it fail; `watcher check --try` says more", "route", t.Route, "upstream", t.Text)
+			}
+		}
+		for route := range told {
+			if _, still := now[route]; !still {
+				h.Log.Info("a route works again", "route", route)
+			}
+		}
+		switch {
+		case len(told) == 0 && len(now) > 0:
+			over = h.watcher.RouteFails()
+		case len(told) > 0 && len(now) == 0:
+			over()
+		}
+		told = now
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +25,7 @@ import (
 	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/gateway/process"
 	"torno/sandbox/launchers"
+	"torno/test/upstream/standin"
 )
 
 // builtGateway is the program, made once for all tests.
@@ -189,6 +193,38 @@ func (s *shop) notices() (codes []delegation.NoticeCode) {
 		codes = append(codes, n.Code)
 	}
 	return codes
+}
+
+// TestAVendorThatCannotBeReached is said when the watcher starts, before any child needs it, and until it answers.
+func TestAVendorThatCannotBeReached(t *testing.T) {
+	var away atomic.Bool
+	up := standin.New(routeKey)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		up.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	s := withGateway(t, claude)
+	key := filepath.Join(s.dir, "key")
+	s.must(os.WriteFile(key, []byte(routeKey), 0o600))
+	s.config = s.routed(fmt.Sprintf("{routes: {model: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}}}", server.URL, key))
+	away.Store(true)
+	ended := s.open()
+	s.eventually("the operator is told", func() bool { return strings.Contains(s.said.String(), "a route does not work") })
+	if said := s.said.String(); !strings.Contains(said, "route=model") || !strings.Contains(said, "it does not answer") {
+		t.Errorf("it says: %s", said)
+	}
+	s.eventually("clients are told", func() bool { return slices.Contains(s.notices(), delegation.NoticeRoute) })
+	away.Store(false)
+	if tried, err := s.gateway().Try(t.Context(), "model", ""); err != nil || tried.Wrong != "" {
+		t.Errorf("%+v, %v", tried, err)
+	}
+	s.eventually("all are told that it works", func() bool {
+		return strings.Contains(s.said.String(), "a route works again") && !slices.Contains(s.notices(), delegation.NoticeRoute)
+	})
+	s.stop(ended)
 }
 
 // TestWithoutAGateway: the watcher serves, and says what is missing until it is there.

@@ -2,11 +2,9 @@ package clients
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,11 +19,6 @@ func (s *stage) gateway() *control.Client {
 	c := control.Dial(filepath.Join(s.State, "gateway"))
 	s.Cleanup(c.Close)
 	return c
-}
-
-// posts are the requests that ran a model. Codex asks for a WebSocket first, and asks others for their models.
-func (s *stage) posts() []standin.Seen {
-	return slices.DeleteFunc(s.up.Seen(), func(seen standin.Seen) bool { return seen.Method != http.MethodPost })
 }
 
 // TestTheGatewayIsExchangedInTheMiddleOfAnAnswer: at an upgrade the program of another version lies in its place, and it is told to end, while an answer that has the client call a tool
@@ -59,7 +52,7 @@ func TestTheGatewayIsExchangedInTheMiddleOfAnAnswer(t *testing.T) {
 		if m := resp.Usage.Model; m == nil || m.Requests != 2 || m.OutputTokens != 2*standin.OutputTokens {
 			t.Errorf("%+v was spent", m)
 		}
-		if n := len(s.posts()); n != 2 {
+		if n := len(s.up.Posts()); n != 2 {
 			t.Errorf("the upstream was asked %d times", n)
 		}
 		if now, err := gateway.Status(t.Context()); err != nil || now.Process == old.Process || old.Version != "v1.0.0" || now.Version != "v2.0.0" {
@@ -99,14 +92,14 @@ func TestRoutesChangeUnderAClient(t *testing.T) {
 		resp := s.Response(a)
 		s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 		s.wantPrinted(resp, "went-42")
-		if seen := s.posts(); len(seen) != 2 || !strings.Contains(string(seen[1].Body), `"model":"another-model"`) ||
+		if seen := s.up.Posts(); len(seen) != 2 || !strings.Contains(string(seen[1].Body), `"model":"another-model"`) ||
 			!strings.Contains(fmt.Sprint(seen[1].Header), next) || strings.Contains(string(seen[0].Body), "another-model") {
 			t.Errorf("the upstream was asked %d times, the last time with %.300s", len(seen), seen[len(seen)-1].Body)
 		}
 
 		b := s.Submit(s.ask("removed", "client", c.run, waits))
 		s.began(b)
-		before := len(s.posts())
+		before := len(s.up.Posts())
 		s.reload(func(config string) string {
 			for _, place := range []string{"    %s: {preset", `    %s: {"*"`} {
 				config = strings.ReplaceAll(config, fmt.Sprintf(place, c.Name), fmt.Sprintf(place, "later"))
@@ -119,7 +112,7 @@ func TestRoutesChangeUnderAClient(t *testing.T) {
 		if m := resp.Usage.Model; m == nil || m.Requests != 1 {
 			t.Errorf("%+v was spent", m)
 		}
-		if n := len(s.posts()); n != before {
+		if n := len(s.up.Posts()); n != before {
 			t.Errorf("the upstream was asked %d times more", n-before)
 		}
 	})

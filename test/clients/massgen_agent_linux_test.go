@@ -134,7 +134,7 @@ func TestAMassGenInASandbox(t *testing.T) {
 		}
 		s.Want(s.Response(poor), delegation.StatusError, delegation.ReasonBudget, 2)
 		models := map[string]int{}
-		for _, seen := range s.up.Seen() {
+		for _, seen := range s.up.Posts() {
 			var body struct{ Model string }
 			s.Must(json.Unmarshal(seen.Body, &body))
 			models[body.Model]++

@@ -89,7 +89,7 @@ func TestAChildTalksToItsModel(t *testing.T) {
 		if m := resp.Usage.Model; m == nil || m.Requests != 1 || m.InputTokens != standin.InputTokens || m.OutputTokens != standin.OutputTokens || m.Money != "0.000125" {
 			t.Errorf("its response says that it spent %+v", m)
 		}
-		if seen := up.Seen(); len(seen) != 1 || seen[0].Header.Get("X-Api-Key") != upstreamKey {
+		if seen := up.Posts(); len(seen) != 1 || seen[0].Header.Get("X-Api-Key") != upstreamKey {
 			t.Errorf("the upstream has seen %+v", seen)
 		}
 		resp = h.Run(house.Ask{ID: "b", Profile: "talks", Task: askModel("1") + "; " + askModel("2") + "; " + askModel("3") + "; " + askModel("4") + " | tail -1; exit 3"})
@@ -148,7 +148,7 @@ func TestAWatcherGoesInTheMiddleOfAnAnswer(t *testing.T) {
 		h.Says(a, "ready")
 		h.Signal(syscall.SIGKILL)
 		h.Touch("workspaces/a/go")
-		h.Eventually("the upstream is asked, while there is no watcher", func() bool { return len(up.Seen()) == 1 })
+		h.Eventually("the upstream is asked, while there is no watcher", func() bool { return len(up.Posts()) == 1 })
 		h.Start()
 		resp := h.Response(a)
 		h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)

@@ -85,6 +85,9 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gatew
 	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, process), log)
 }
 
+// Trouble is what keeps a route's upstream from answering.
+type Trouble = gateway.Trouble
+
 // Status describes a running gateway.
 type Status struct {
 	Process int      `json:"process"`
@@ -93,6 +96,8 @@ type Status struct {
 	Routes  []string `json:"routes"`
 	Setup   string   `json:"setup"` // the Digest of what it was told
 	Doors   int      `json:"doors"`
+
+	Troubles []Trouble `json:"troubles,omitempty"` // of routes that do not work
 }
 
 // Handler answers without a socket.
@@ -189,7 +194,7 @@ func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 }
 
 func status(g *gateway.Gateway, process Process) Status {
-	return Status{os.Getpid(), os.Geteuid(), version.String(), g.Routes(), process.Digest(), len(g.Doors())}
+	return Status{os.Getpid(), os.Geteuid(), version.String(), g.Routes(), process.Digest(), len(g.Doors()), g.Troubles()}
 }
 
 func read(w http.ResponseWriter, r *http.Request, into any) error {

@@ -25,7 +25,8 @@ type Supervisor struct {
 	Program func() (string, error) // finds the program to start; nil where something else runs the gateway
 	Client  *control.Client
 	Log     *slog.Logger
-	Trouble func(error) // told what keeps the gateway away, and nil when that is over
+	Trouble func(error)             // told what keeps the gateway away, and nil when that is over
+	Routes  func([]control.Trouble) // told with each good look which routes do not work; may be nil
 	Every   time.Duration
 	// Patience is how long a gateway may take for all that one look asks of it; 0 is Patience, the constant.
 	Patience time.Duration
@@ -111,6 +112,9 @@ func (s *Supervisor) look(ctx context.Context) error {
 		return err
 	}
 	s.compare(status)
+	if s.Routes != nil {
+		s.Routes(status.Troubles)
+	}
 	if status.Setup == control.Digest(s.Setup) {
 		return nil
 	}

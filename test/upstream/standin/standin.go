@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -52,6 +53,11 @@ func (u *Upstream) Seen() []Seen {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return append([]Seen(nil), u.seen...)
+}
+
+// Posts are the requests that ran a model. A watcher tries its routes by other ones, and some clients ask for the list of models.
+func (u *Upstream) Posts() []Seen {
+	return slices.DeleteFunc(u.Seen(), func(seen Seen) bool { return seen.Method != http.MethodPost })
 }
 
 // isFirst says whether a message comes for the first time.
