@@ -72,6 +72,9 @@ func (h *host) tendGateway(ctx context.Context) error {
 		s.Program = func() (string, error) { return programs.Find("model-gateway", h.Config.Gateway.Program) }
 		s.User = h.gatewayUser()
 	}
+	if h.EndGateway {
+		h.later(func() error { return h.endGateway(s) })
+	}
 	h.beside(ctx, s.Look, s.Run)
 	h.beside(ctx, func(context.Context) {}, h.tryRoutes)
 	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
@@ -172,6 +175,32 @@ func (h *host) gatewayTrouble() func(error) {
 			told = false
 		}
 	}
+}
+
+// endGateway ends the gateway with the last host, unless children that still run have doors of it. Where it does not end, that is said.
+func (h *host) endGateway(s *process.Supervisor) error {
+	if !h.last {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), h.Timing.respond())
+	defer cancel()
+	status, err := h.gateway.Status(ctx)
+	switch {
+	case errors.Is(err, control.ErrNoGateway):
+		return nil
+	case err == nil && status.Doors > 0:
+		h.Log.Info("the model gateway goes on, with its credentials, for the children that still run; the next watcher of this directory takes it",
+			"process", status.Process, "children", status.Doors)
+		return nil
+	case err == nil:
+		err = s.End(ctx)
+	}
+	if err != nil {
+		h.Log.Warn("the model gateway was not ended, and goes on with its credentials", "process", status.Process, "error", err)
+		return nil
+	}
+	h.Log.Info("the model gateway was ended, too")
+	return nil
 }
 
 // tryRoutes has the gateway ask each upstream something that costs nothing, once. What is wrong the next look at the gateway tells.

@@ -22,6 +22,8 @@ import (
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/gateway"
+	"torno/internal/gateway/budget"
 	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/gateway/process"
 	"torno/sandbox/launchers"
@@ -155,6 +157,32 @@ func TestTheGatewayOutlivesTheWatcher(t *testing.T) {
 	s.gone(first)
 	s.routes("claude")
 	s.stop(ended)
+}
+
+// TestTheGatewayEndsWithItsWatcher where the watcher wants that, and not while a child that still runs has a door.
+func TestTheGatewayEndsWithItsWatcher(t *testing.T) {
+	s := withGateway(t, claude)
+	s.endsGateway = true
+	ended := s.open()
+	pid := s.routes("claude")
+	client := s.gateway()
+	_, err := client.Open(t.Context(), gateway.Spec{
+		ID: "child", Lasts: gateway.Duration(time.Hour), Peer: gateway.Peer{Anyone: true}, Routes: []gateway.Way{{Route: "claude"}},
+		Claims: []budget.Claim{{Scope: budget.Scope{Kind: budget.Run, ID: "child"}}},
+	})
+	s.must(err)
+	s.stop(ended)
+	if now := s.routes("claude"); now != pid || !strings.Contains(s.said.String(), "the model gateway goes on") {
+		t.Errorf("process %d serves, and %d before:\n%s", now, pid, &s.said)
+	}
+	_, err = client.CloseDoor(t.Context(), "child")
+	s.must(err)
+	s.said.reset()
+	s.stop(s.open())
+	s.gone(pid)
+	if _, err := client.Status(t.Context()); !errors.Is(err, gatewaycontrol.ErrNoGateway) || !strings.Contains(s.said.String(), "the model gateway was ended, too") {
+		t.Errorf("its status is %v:\n%s", err, &s.said)
+	}
 }
 
 // TestTheGatewayIsToldAtAReload: the routes of the new configuration, in the same process. Routes that the gateway cannot open leave

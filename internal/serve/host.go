@@ -37,6 +37,8 @@ type Options struct {
 	Config configs.Config
 	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.
 	MakeOutbox bool
+	// EndGateway has the model gateway end with the watcher, once no child needs it.
+	EndGateway bool
 	// WithState is called once the state directory is this watcher's alone, before anything of it is used. It may be nil.
 	WithState func() error
 	// Wait has the watcher wait for an outbox of MakeOutbox that another one serves. Without it, it names the other one and ends. The
@@ -86,6 +88,7 @@ type host struct {
 	metrics   *metrics.Metrics
 	door      net.Listener
 
+	last bool           // no other host follows
 	undo []func() error // what the steps have set up, in their order
 }
 
@@ -107,6 +110,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		if next != nil {
 			h.handed.takeFrom(h)
 		}
+		h.last = next == nil
 		err = errors.Join(err, h.close())
 		if next == nil || err != nil {
 			return err

@@ -59,6 +59,7 @@ type shop struct {
 	beforeOpen  func(context.Context) error // called when a launcher is opened
 	about       func(context.Context) error // called when the engine is asked about itself
 	asItIs      bool                        // no outbox is made
+	endsGateway bool                        // with the host, as --dir has it
 }
 
 // paper collects what is logged.
@@ -163,7 +164,7 @@ func (s *shop) options() Options {
 	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
 		Config: config, MakeOutbox: !s.asItIs, Wait: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
-		Log: s.log(),
+		Log: s.log(), EndGateway: s.endsGateway,
 	}
 }
 

@@ -58,14 +58,17 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
-// End ends the gateway that Look has started, and returns when it is gone. A gateway that was running before goes on.
+// End ends the gateway. Where Look has started it, it is gone when End returns.
 func (s *Supervisor) End(ctx context.Context) error {
-	if s.started == nil {
-		return nil
-	}
 	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
 	defer cancel()
 	_, err := s.Client.Stop(asking)
+	if s.started == nil {
+		if errors.Is(err, control.ErrNoGateway) {
+			return nil
+		}
+		return err
+	}
 	if err == nil {
 		select {
 		case <-s.started: //nolint:errcheck // its end was asked for
