@@ -197,6 +197,18 @@ func TestQuestionsAreDecided(t *testing.T) {
 	if resp.Status != delegation.StatusCompleted || len(resp.Warnings) > 0 {
 		t.Errorf("%+v", resp)
 	}
+	run, err := d.operator().Run(t.Context(), "s1")
+	d.must(err)
+	var told []string
+	for _, q := range run.Questions {
+		told = append(told, fmt.Sprintf("%d %s by %s %s", q.Approval, q.Outcome, q.By, q.Why))
+		if q.AskedAt.Before(run.Released) || q.DecidedAt.Before(q.AskedAt) || (q.By != approval.ByPolicy) != (q.Arguments != "") {
+			t.Errorf("of a run that was released at %v an operator sees %+v", run.Released, q)
+		}
+	}
+	if got := strings.Join(told, ", "); got != "1 approved by policy , 2 denied by policy the policy denies it, 3 approved by parent , 4 denied by operator no, 5 denied by parent so" {
+		t.Errorf("an operator sees: %s", got)
+	}
 }
 
 // TestAWatcherIsKilledWhileAnAgentWaits: what was asked waits on, and a decision that the agent did not take is sent again.

@@ -134,7 +134,14 @@ func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 	}
 	known, err := o.Journal.Outboxes(ctx)
 	runs := []control.Run{o.show(record, known)}
+	if err != nil {
+		return control.Run{}, err
+	}
 	o.addSpending(ctx, runs)
+	asked, err := o.Journal.Approvals(ctx, record.Key)
+	for _, a := range asked {
+		runs[0].Questions = append(runs[0].Questions, control.AskedFromJournal(a, record.Released))
+	}
 	return runs[0], err
 }
 

@@ -80,7 +80,6 @@ func (o *Operator) Decide(ctx context.Context, ref string, d control.Decision) (
 	if err := decide(decision); err != nil {
 		return control.Question{}, fmt.Errorf("%w: %w", control.ErrUndecided, err)
 	}
-	o.Watcher.log.Info("an operator has decided a question", "run", record.Key, "approval", d.Approval, "granted", decision.Grant, "always", d.Always)
 	known, err := o.Journal.Outboxes(ctx)
 	return questionOf(record, known, waiting[at]), err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/approval"
 	"torno/internal/cli"
 	"torno/internal/control"
 	"torno/sandbox"
@@ -121,7 +122,36 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	if r.State == delegation.StateEnded && !r.Answered {
 		add("answer", "not yet written")
 	}
+	allowed := 0
+	for _, q := range r.Questions {
+		if q.By == approval.ByPolicy && q.Outcome == approval.Granted {
+			allowed++
+			continue
+		}
+		add(fmt.Sprintf("question %d", q.Approval), questionText(q))
+	}
+	if allowed > 0 {
+		add("questions", fmt.Sprintf("the policy allowed %d; --json lists them", allowed))
+	}
 	return rows
+}
+
+// questionText tells a question, and who decided it and when.
+func questionText(q control.Asked) string {
+	clock := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+	text := strings.TrimSpace(q.Tool+" "+q.Arguments) + ", asked " + clock(q.AskedAt)
+	if q.Outcome == "" {
+		return text + ", not decided"
+	}
+	if q.By == approval.ByTime {
+		text += ", expired " + clock(q.DecidedAt)
+	} else {
+		text += fmt.Sprintf(", %s by the %s %s", q.Outcome, q.By, clock(q.DecidedAt))
+	}
+	if q.Why != "" {
+		text += ": " + q.Why
+	}
+	return text
 }
 
 // parentInFull is what a request said of its parent, and which run it meant.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/approval"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -211,6 +212,32 @@ type Run struct {
 	Unserved   string    `json:"unserved,omitempty"`
 	Answered   bool      `json:"answered"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
+	// Questions are what its agent has asked, in order. Only one run alone has them.
+	Questions []Asked `json:"questions,omitempty"`
+}
+
+// Asked is a question of an agent's, and what became of it. Tool and Arguments are the child's words.
+type Asked struct {
+	Approval  int              `json:"approval"`
+	Tool      string           `json:"tool"`
+	Arguments string           `json:"arguments,omitempty"` // their beginning, where somebody was to decide by it
+	Digest    string           `json:"digest"`
+	AskedAt   time.Time        `json:"asked_at"`
+	Outcome   approval.Outcome `json:"outcome,omitempty"` // absent until it is decided
+	By        approval.Decider `json:"by,omitempty"`
+	Why       string           `json:"why,omitempty"`
+	DecidedAt time.Time        `json:"decided_at,omitzero"`
+}
+
+// AskedFromJournal shows a question of a run that was released at a time.
+func AskedFromJournal(a journal.Asked, released time.Time) Asked {
+	shown := Asked{
+		Approval: a.Number, Tool: a.Tool, Arguments: a.Preview, Digest: a.Digest, AskedAt: released.Add(a.Approval.Asked), Outcome: a.Outcome, By: a.By, Why: a.Why,
+	}
+	if a.Outcome != "" {
+		shown.DecidedAt = released.Add(a.Decided)
+	}
+	return shown
 }
 
 // Output is a piece of a child's output.

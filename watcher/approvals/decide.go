@@ -12,6 +12,7 @@ import (
 
 // decided shows a decision that the journal has, and has it sent.
 func (d *Desk) decided(a approval.Approval) {
+	d.Log.Info("a question of an agent's was decided", "run", d.Run, "approval", a.Number, "tool", a.Tool, "outcome", a.Outcome, "by", a.By)
 	delete(d.calls, a.Number)
 	d.all[a.Number-1].Preview = ""
 	d.Tell(d.decidedEvent(a))
