@@ -30,12 +30,8 @@ func TestPatienceEnds(t *testing.T) {
 	alive := filepath.Join(dir, "alive")
 	script := "mkfifo " + alive + "; cat " + alive + " & wait"
 	p := Program{Path: standIn(t, dir, script), patience: 200 * time.Millisecond}
-	began := time.Now()
 	_, err := p.Version(t.Context())
 	mustFail(t, err, Mute, p.Path, "did not answer", context.DeadlineExceeded.Error())
-	if took := time.Since(began); took > answerTime {
-		t.Errorf("it took %v", took)
-	}
 	for deadline := time.Now().Add(wait.Patience); running(alive); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("what it has started lives on")

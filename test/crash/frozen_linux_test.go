@@ -43,7 +43,7 @@ func TestAFrozenMachine(t *testing.T) {
 }
 
 func standsStill(t *testing.T, sandbox string, what func(*scene, house.Sandbox) []int) {
-	const timeout = 8 * time.Second
+	const timeout = 15 * time.Second // time enough to freeze it while the run lasts
 	s := newScene(t, sandbox)
 	s.Start()
 	s.ask = s.Submit(house.Ask{ID: "s1", Task: "echo began >>" + ledgerName + "; " + stubborn, Timeout: int(timeout.Seconds())})
