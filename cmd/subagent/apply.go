@@ -182,6 +182,14 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 		}
 	}
 	c.warnOfHooks(plan.HooksUnknown)
+	for _, named := range o.allowed {
+		writes := func(s patch.Step) bool {
+			return s.Change.Path == path.Clean(named) && s.After != nil && s.After.Kind != patch.Directory
+		}
+		if !slices.ContainsFunc(plan.Steps, writes) {
+			c.Warn(fmt.Sprintf("--allow %s names none of the files that would be written", named))
+		}
+	}
 	c.nameAll("refused: ", troubleLines(plan.Refused))
 	c.nameEach("conflict: ", troubleLines(plan.Conflicts))
 	if len(plan.Refused) > 0 {

@@ -51,7 +51,7 @@ func (l Launcher) judge(another bool) Finding {
 }
 
 func lookAtArchitecture(s System) []Finding {
-	return each(s, func(l Launcher) Finding {
+	return slices.Compact(each(s, func(l Launcher) Finding { // launchers of one machine have one answer
 		if l.Arch == "" {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: "the machine is " + l.Machine,
@@ -59,7 +59,7 @@ func lookAtArchitecture(s System) []Finding {
 			}
 		}
 		return Finding{Verdict: OK, Seen: l.Arch, Means: "there is a list of allowed system calls for it"}
-	})
+	}))
 }
 
 func lookAtSeccomp(s System) []Finding {

@@ -222,8 +222,8 @@ func (s *Server) addHost(said *stateOf) {
 		h.Profiles = append(h.Profiles, profile{words(p.Name), words(p.Agent), words(p.Model), words(p.Description)})
 	}
 	for _, path := range slices.Concat(beat.Workspaces, beat.Context) {
-		if len(h.Context) < maxNamed {
-			h.Context = append(h.Context, words(path))
+		if path := words(path); len(h.Context) < maxNamed && !slices.Contains(h.Context, path) {
+			h.Context = append(h.Context, path)
 		}
 	}
 	for _, n := range beat.Notices {
