@@ -17,6 +17,8 @@ type InitialOptions struct {
 	Dir    string // the outbox
 	State  string // "" is the directory that the environment gives
 	Agents []LocalAgent
+
+	Packages []string // Registries from which children get packages, through the gateway
 }
 
 // Initial writes a first configuration: one outbox, with a profile for each agent and one for the shell. It is short, so that its operator
@@ -38,7 +40,10 @@ func initialOn(host host, launchers launcher.List, o InitialOptions) ([]byte, Co
 		Version: 1, State: state, Profiles: map[string]initialProfile{},
 		Outboxes: map[string]initialOutbox{"main": {Dir: places.Dir, Allow: []string{filepath.Join(places.Dir, "workspaces")}}},
 	}
-	offers := file.add(o.Agents)
+	offers, err := file.add(o.Agents, o.Packages)
+	if err != nil {
+		return nil, Config{}, err
+	}
 	main := file.Outboxes["main"]
 	main.Profiles = offers
 	file.Outboxes["main"] = main
@@ -76,9 +81,15 @@ type initialProfile struct {
 	Agent       string            `yaml:"agent,omitempty"`
 	Model       string            `yaml:"model,omitempty"`
 	Messages    bool              `yaml:"messages,omitempty"`
+	Routes      []initialWay      `yaml:"routes,omitempty"`
 	Programs    []initialPrograms `yaml:"programs,omitempty"`
 	Command     []string          `yaml:"command,omitempty,flow"`
 	Timeout     map[string]string `yaml:"timeout,omitempty,flow"`
+}
+
+type initialWay struct {
+	Route  string `yaml:"route"`
+	Prefix string `yaml:"prefix"`
 }
 
 type initialPrograms struct {
@@ -92,26 +103,36 @@ type initialOutbox struct {
 	Profiles []string `yaml:"profiles,flow"`
 }
 
-// add makes a profile and a route for each agent, and a profile for the shell. It returns what the outbox offers, the default first.
-func (f *initialFile) add(agents []LocalAgent) (offers []string) {
+// add makes a profile and a route for each agent, a profile for the shell, and for all of them routes to packages. It returns what the outbox
+// offers, the default first.
+func (f *initialFile) add(agents []LocalAgent, packages []string) (offers []string, err error) {
+	routes := map[string]any{}
+	opened, err := openRegistries(routes, packages)
+	if err != nil {
+		return nil, err
+	}
+	var ways []initialWay
+	for _, way := range opened {
+		ways = append(ways, initialWay{way.Name, way.Prefix})
+	}
 	for _, agent := range agents {
 		profile := initialProfile{
 			Description: agent.Name + ", one task in, an answer out", Sandbox: SandboxAuto, RootFS: "host", Agent: agent.Name, Model: agent.Name, Messages: agent.canHear(),
-			Command: agent.Command, Timeout: map[string]string{"default": "15m", "max": "2h"},
+			Command: agent.Command, Timeout: map[string]string{"default": "15m", "max": "2h"}, Routes: ways,
 		}
 		for _, p := range agent.Programs {
 			profile.Programs = append(profile.Programs, initialPrograms{Host: p.Host, As: p.As})
 		}
 		f.Profiles[agent.Name] = profile
-		if f.Gateway == nil {
-			f.Gateway = &initialGateway{Routes: map[string]any{}}
-		}
-		f.Gateway.Routes[agent.Name] = agent.Route(Config{State: f.State}.KeyFile(agent.Name))
+		routes[agent.Name] = agent.Route(Config{State: f.State}.KeyFile(agent.Name))
 		offers = append(offers, agent.Name)
 	}
 	f.Profiles["shell"] = initialProfile{
 		Description: "the task is a shell command, with this machine's own programs", Sandbox: SandboxAuto, RootFS: "host",
-		Command: []string{"/bin/sh", "-c", "{{.Task}}"},
+		Command: []string{"/bin/sh", "-c", "{{.Task}}"}, Routes: ways,
 	}
-	return append(offers, "shell")
+	if len(routes) > 0 {
+		f.Gateway = &initialGateway{Routes: routes}
+	}
+	return append(offers, "shell"), nil
 }

@@ -27,6 +27,7 @@ type LocalOptions struct {
 	Sandbox    string   // "" is auto
 	Accept     []string // limits that are done without
 	Programs   []string // places of this machine that children find
+	Packages   []string // Registries from which children get packages, through the gateway
 	Agent      *LocalAgent
 }
 
@@ -56,6 +57,12 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 	for _, key := range o.Accept {
 		c.Accept = append(c.Accept, sandbox.GuaranteeKey(key))
 	}
+	routes := map[string]any{}
+	ways, err := openRegistries(routes, o.Packages)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	profile.Door.Routes = append(profile.Door.Routes, ways...)
 	outbox := newOutbox("local-" + shortHash(o.Dir))
 	outbox.Dir, outbox.Allow, outbox.Read = o.Dir, o.Allow, o.Read
 	if len(o.Allow) == 0 {
@@ -64,8 +71,11 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 	c.State, c.Profiles, c.Outboxes = o.State, []compile.Profile{profile}, []Outbox{outbox}
 	if o.Agent != nil {
 		c.State = cmp.Or(c.State, defaultState(c.Outboxes, host.getenv))
+		routes[o.Agent.Name] = o.Agent.Route(cmp.Or(o.Agent.KeyFile, c.KeyFile(o.Agent.Name)))
+	}
+	if len(routes) > 0 {
 		c.Gateway.routes = &yaml.Node{}
-		if err := c.Gateway.routes.Encode(map[string]any{o.Agent.Name: o.Agent.Route(cmp.Or(o.Agent.KeyFile, c.KeyFile(o.Agent.Name)))}); err != nil {
+		if err := c.Gateway.routes.Encode(routes); err != nil {
 			return Config{}, nil, err
 		}
 	}

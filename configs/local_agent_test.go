@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,5 +57,42 @@ func TestALocalCodexHears(t *testing.T) {
 	c, _, err = Parse(launchers.All, "first.yaml", text)
 	if err != nil || !c.Profiles[0].Hears() {
 		t.Errorf("%+v, %v\n%s", c.Profiles, err, text)
+	}
+}
+
+// TestPackages: a word opens routes to a registry, read-only and without a credential, beside the agent's, also in a first configuration.
+func TestPackages(t *testing.T) {
+	emptyEnvironment(t)
+	claude := LocalAgent{Name: "claude", Command: []string{"/opt/claude"}, Route: func(keyFile string) map[string]any {
+		return map[string]any{"preset": "anthropic", "credential": map[string]any{"file": keyFile}}
+	}}
+	packages := []string{"npm", "pypi", "go", "npm"}
+	local, _, err := Local(launchers.All, LocalOptions{Dir: "/srv/box", State: "/srv/state", Agent: &claude, Packages: packages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, first, err := Initial(launchers.All, InitialOptions{Dir: "/srv/box", State: "/srv/state", Agents: []LocalAgent{claude}, Packages: packages})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for what, c := range map[string]Config{"of flags": local, "a first one": first} {
+		i := slices.IndexFunc(c.Profiles, func(p compile.Profile) bool { return p.Agent == "claude" })
+		var ways []string
+		for _, way := range c.Profiles[i].Door.Routes {
+			ways = append(ways, way.Name+way.Prefix)
+		}
+		if got := strings.Join(ways, " "); got != "claude npm/npm pypi/pypi pypi-files/pypi-files goproxy/goproxy" {
+			t.Errorf("%s: the agent reaches %s", what, got)
+		}
+		if npm := c.Gateway.Route("npm"); npm == nil || npm.Upstream.Host != "registry.npmjs.org" || npm.Credential.Path != "" {
+			t.Errorf("%s: npm is %+v", what, npm)
+		}
+	}
+	shell, _, err := Local(launchers.All, LocalOptions{Dir: "/srv/box", Packages: []string{"go"}})
+	if err != nil || len(shell.Profiles[0].Door.Routes) != 1 {
+		t.Errorf("without an agent: %+v, %v", shell.Profiles, err)
+	}
+	if _, _, err := Local(launchers.All, LocalOptions{Dir: "/srv/box", Packages: []string{"nmp"}}); err == nil || !strings.Contains(err.Error(), "did you mean npm?") {
+		t.Errorf("of a word that is none it says %v", err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 // initial is what init was told.
 type initial struct {
 	dir, file, state string
+	packages         []string
 	yes, replace     bool
 }
 
@@ -39,6 +40,7 @@ On a terminal it asks before it writes. What is there is not replaced, unless --
 			{Name: "dir", Value: "DIR", Help: "the outbox; by default ./outbox", Set: cli.Text(&o.dir)},
 			{Name: "file", Value: "FILE", Help: "the configuration to write; by default ./watcher.yaml", Set: cli.Text(&o.file)},
 			{Name: "state", Value: "DIR", Help: "the state directory; by default one of this user's", Set: cli.Text(&o.state)},
+			packagesOption(&o.packages, ""),
 			{Name: "yes", Help: "do not ask whether to write", Set: cli.On(&o.yes)},
 			{Name: "replace", Help: "replace a configuration that is there", Set: cli.On(&o.replace)},
 		},
@@ -71,7 +73,7 @@ func (a *app) init(ctx context.Context, o initial) error {
 		return cli.Hint(fmt.Errorf("the configuration cannot be written: %w", err), "make its directory first: mkdir -p "+filepath.Dir(o.file))
 	}
 	found := a.findAgents()
-	options := configs.InitialOptions{Dir: o.dir, State: o.state}
+	options := configs.InitialOptions{Dir: o.dir, State: o.state, Packages: o.packages}
 	for _, f := range found {
 		options.Agents = append(options.Agents, localAgent(f))
 	}

@@ -34,11 +34,25 @@ func (s *source) options() []cli.Option {
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "pull", Help: "with --image: fetch it where it is missing", Set: cli.On(&s.local.Pull)},
 		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
+		packagesOption(&s.local.Packages, "with --dir: "),
 		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude, codex or massgen, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
 		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept), Words: acceptable()},
 	}...)
+}
+
+// packagesOption names registries, with commas between them.
+func packagesOption(to *[]string, with string) cli.Option {
+	return cli.Option{
+		Name: "packages", Value: "LIST", Words: configs.Registries(),
+		Help: with + "children get packages of these registries, through the model gateway and read-only: " + strings.Join(configs.Registries(), ","),
+		Set: func(list string) error {
+			words := strings.Split(list, ",")
+			*to = append(*to, words...)
+			return configs.CheckRegistries(words)
+		},
+	}
 }
 
 func acceptable() (words []string) {
@@ -72,7 +86,7 @@ func (s *source) again() string {
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
-		"--image": s.local.Image != "", "--pull": s.local.Pull, "--programs": s.local.Programs != nil, "--agent": s.agent != "", "--model": s.model != "",
+		"--image": s.local.Image != "", "--pull": s.local.Pull, "--programs": s.local.Programs != nil, "--packages": s.local.Packages != nil, "--agent": s.agent != "", "--model": s.model != "",
 		"--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil,
 		"--state": s.local.State != "",
 		"COMMAND": s.local.Command != nil,
