@@ -103,8 +103,8 @@ type initialOutbox struct {
 	Profiles []string `yaml:"profiles,flow"`
 }
 
-// add makes a profile and a route for each agent, a profile for the shell, and for all of them routes to packages. It returns what the outbox
-// offers, the default first.
+// add writes a profile and a route for each agent and a profile for the shell, and opens the registries to all of them. It returns the names
+// of the profiles, the default first.
 func (f *initialFile) add(agents []LocalAgent, packages []string) (offers []string, err error) {
 	routes := map[string]any{}
 	opened, err := openRegistries(routes, packages)

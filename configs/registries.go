@@ -8,13 +8,13 @@ import (
 	"torno/sandbox"
 )
 
-// registries are the routes that a word for packages opens, each of which has the name of its preset. They are read-only, and need no credential.
+// registries maps a word of --packages to the routes that it opens. A route is called as its preset; none can write, and none needs a credential.
 var registries = map[string][]string{"npm": {"npm"}, "pypi": {"pypi", "pypi-files"}, "go": {"goproxy"}}
 
-// Registries are the words that --packages takes.
+// Registries lists the words that --packages takes.
 func Registries() []string { return slices.Sorted(maps.Keys(registries)) }
 
-// CheckRegistries fails for a word that is none of them.
+// CheckRegistries fails if one of the words names no registry.
 func CheckRegistries(words []string) error {
 	for _, word := range words {
 		if registries[word] == nil {

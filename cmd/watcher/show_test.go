@@ -9,7 +9,7 @@ import (
 	"torno/internal/control"
 )
 
-// TestShowTellsWhoDecidedWhat, each question on one line; what the policy allowed is only counted.
+// TestShowTellsWhoDecidedWhat has show print each question on one line, and only count the calls that the policy allowed.
 func TestShowTellsWhoDecidedWhat(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 15, 4, second, 0, time.Local) }
 	var shown []string

@@ -212,11 +212,11 @@ type Run struct {
 	Unserved   string    `json:"unserved,omitempty"`
 	Answered   bool      `json:"answered"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
-	// Questions are what its agent has asked, in order. Only one run alone has them.
+	// Questions lists what the agent has asked, in order. A list of runs leaves it out.
 	Questions []Asked `json:"questions,omitempty"`
 }
 
-// Asked is a question of an agent's, and what became of it. Tool and Arguments are the child's words.
+// Asked describes a question that an agent has asked, and how it was decided. The child chose Tool and Arguments.
 type Asked struct {
 	Approval  int              `json:"approval"`
 	Tool      string           `json:"tool"`
@@ -229,7 +229,7 @@ type Asked struct {
 	DecidedAt time.Time        `json:"decided_at,omitzero"`
 }
 
-// AskedFromJournal shows a question of a run that was released at a time.
+// AskedFromJournal converts a question. The journal counts its times from the release of the run.
 func AskedFromJournal(a journal.Asked, released time.Time) Asked {
 	shown := Asked{
 		Approval: a.Number, Tool: a.Tool, Arguments: a.Preview, Digest: a.Digest, AskedAt: released.Add(a.Approval.Asked), Outcome: a.Outcome, By: a.By, Why: a.Why,

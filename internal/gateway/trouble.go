@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Trouble is what keeps the upstream of a route from answering, as far as the last exchange or trial shows.
+// Trouble describes why the upstream of a route did not answer the last exchange or trial.
 type Trouble struct {
 	Route string    `json:"route"`
 	Wrong Wrong     `json:"wrong"`
@@ -19,13 +19,13 @@ type Trouble struct {
 	Since time.Time `json:"since"`
 }
 
-// troubles has the routes that are in trouble.
+// troubles keeps the routes that do not work.
 type troubles struct {
 	mu      sync.Mutex
 	byRoute map[string]Trouble
 }
 
-// note takes down what is wrong with a route, "" for nothing.
+// note records what is wrong with a route, or with "" that it works.
 func (t *troubles) note(route string, wrong Wrong, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,7 +38,7 @@ func (t *troubles) note(route string, wrong Wrong, text string) {
 	}
 }
 
-// noteFailure takes down why no answer came. A child can bring about that an upstream thinks for too long, so silence says nothing of the route.
+// noteFailure records why no answer came. It ignores a timeout, because a child can make an upstream think for too long.
 func (t *troubles) noteFailure(route string, err error) {
 	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
 		return
@@ -47,7 +47,7 @@ func (t *troubles) noteFailure(route string, err error) {
 	t.note(route, wrong, words)
 }
 
-// noteAnswer takes down what an answer says of the route. An upstream that cannot answer now may be able to again in a moment.
+// noteAnswer records what the status of an answer says about the route. It ignores 5xx and 429, after which the upstream may answer in a moment.
 func (t *troubles) noteAnswer(route string, status int) {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -57,14 +57,14 @@ func (t *troubles) noteAnswer(route string, status int) {
 	}
 }
 
-// keep drops the routes that are not there any more.
+// keep forgets all other routes.
 func (t *troubles) keep(routes map[string]*Upstream) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.byRoute, func(name string, _ Trouble) bool { return routes[name] == nil })
 }
 
-// Troubles are those of the routes that there are, in the order of their names.
+// Troubles lists the routes that do not work, sorted by name.
 func (g *Gateway) Troubles() []Trouble {
 	g.troubles.mu.Lock()
 	defer g.troubles.mu.Unlock()

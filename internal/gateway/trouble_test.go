@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestARouteInTroubleIsTold until it answers, in words that have no name of the host's network. What a child can bring about is not told.
+// TestARouteInTroubleIsTold breaks a route in several ways, and expects its trouble until it answers. A timeout, which a child can cause, changes nothing.
 func TestARouteInTroubleIsTold(t *testing.T) {
 	r := newRig(t)
 	c := r.open(spec("run"))

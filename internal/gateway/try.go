@@ -60,7 +60,7 @@ func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 	return tried, nil
 }
 
-// inShort is what is wrong in words of ours alone.
+// inShort says what is wrong without a name or an address of the network.
 var inShort = map[Wrong]string{
 	WrongName:       "its name cannot be resolved",
 	WrongAddress:    "its address is one that is not dialled",

@@ -39,18 +39,18 @@ func Of(dir *os.File) (Directory, error) {
 	return found, nil
 }
 
-// geometry is the kernel's struct xfs_fsop_geom_v1.
+// geometry has the layout of the kernel's struct xfs_fsop_geom_v1.
 type geometry struct {
 	_    [64]byte // sizes
 	uuid [16]byte
 	_    [32]byte // more of them
 }
 
-// getGeometry is XFS_IOC_FSGEOMETRY_V1: _IOR('X', 100, struct xfs_fsop_geom_v1).
+// getGeometry has the value of XFS_IOC_FSGEOMETRY_V1, _IOR('X', 100, struct xfs_fsop_geom_v1).
 const getGeometry = 2<<30 | unsafe.Sizeof(geometry{})<<16 | 'X'<<8 | 100
 
-// numberOfXFS makes a number from the UUID of the XFS that a directory is on. It opens the directory once more, since one that was opened as
-// a place only (O_PATH) answers nothing.
+// numberOfXFS folds the UUID of the XFS that a directory is on into a number. It opens the directory again, because the kernel takes no ioctl
+// on a descriptor that was opened with O_PATH.
 func numberOfXFS(dir *os.File) (uint64, error) {
 	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

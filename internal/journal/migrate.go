@@ -23,10 +23,10 @@ var migrationFiles embed.FS
 // application marks the file as ours: "Torn".
 const application = 0x546f726e
 
-// firstVersion is the number of the first migration. Journals with a lower one were never released.
+// firstVersion numbers the first migration. No journal with a lower version was ever released.
 const firstVersion = 15
 
-// migrations are the SQL texts in order; number n is at n - firstVersion.
+// migrations returns the SQL texts in order, from number firstVersion on.
 func migrations() ([]string, error) {
 	entries, err := fs.ReadDir(migrationFiles, "migrations")
 	if err != nil {

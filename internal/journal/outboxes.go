@@ -34,7 +34,7 @@ func NewOutboxID(known []Outbox) string {
 	}
 }
 
-// Outboxes are all outboxes that were ever served.
+// Outboxes lists every outbox that was ever served.
 func (j *Journal) Outboxes(ctx context.Context) ([]Outbox, error) {
 	return many(ctx, j, "list the outboxes", listOutboxes, scanOutbox)
 }

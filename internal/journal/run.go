@@ -45,7 +45,7 @@ type Run struct {
 	Sandbox           sandbox.SandboxID    // the sandbox that is, or was last, bound to the run
 	Handle            *sandbox.Handle      // nil until it is released
 	Attestation       *sandbox.Attestation // what the host saw of it before; nil where it did not look
-	Terms             *sandbox.Spec        // what it was released with, see Spec.Terms; nil before
+	Terms             *sandbox.Spec        // the run was released with these, see Spec.Terms; nil before
 	Created           time.Time            // when it was queued or refused; now, where Begin is given none
 	Starting          time.Time            // when its turn came; set by the journal, as are Made and AnsweredAt
 	Made              time.Time            // when it had a sandbox

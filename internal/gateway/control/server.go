@@ -85,7 +85,7 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gatew
 	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, process), log)
 }
 
-// Trouble is what keeps a route's upstream from answering.
+// Trouble describes why a route's upstream does not answer.
 type Trouble = gateway.Trouble
 
 // Status describes a running gateway.

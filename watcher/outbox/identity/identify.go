@@ -62,7 +62,7 @@ func (r *register) alone(claim *Claim, _ journal.Outbox) bool {
 	return claim.Here.FileSystem != 0 && len(r.alike(claim)) == 1 && r.twinOf(claim) == nil
 }
 
-// alike are the known outboxes that have a claim's directory, as far as its numbers tell.
+// alike lists the known outboxes whose directory has the same numbers as a claim's.
 func (r *register) alike(claim *Claim) (all []journal.Outbox) {
 	for _, o := range r.known {
 		if o.Directory.Same(claim.Here) {
@@ -72,12 +72,12 @@ func (r *register) alike(claim *Claim) (all []journal.Outbox) {
 	return all
 }
 
-// free are those of alike that no claim is.
+// free lists those of alike that no claim was paired with.
 func (r *register) free(claim *Claim) []journal.Outbox {
 	return slices.DeleteFunc(r.alike(claim), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
 }
 
-// twinOf is another claim whose directory nothing tells from that of a claim, or nil.
+// twinOf finds another claim whose directory has the same numbers, or returns nil.
 func (r *register) twinOf(claim *Claim) *Claim {
 	i := slices.IndexFunc(r.claims, func(other *Claim) bool { return other != claim && other.Here.Same(claim.Here) })
 	if i < 0 {
@@ -118,8 +118,8 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 	return nil
 }
 
-// missing is the outbox that should lie where a claim leads, and whose directory no claim has: the one of its name, or else one of its
-// path that has unfinished runs. It says whether runs of that one are unfinished.
+// missing finds the outbox that should lie where a claim leads and whose directory no claim has: the one of its name, or else one of its
+// path that has unfinished runs. It says whether that one has any.
 func (r *register) missing(ctx context.Context, claim *Claim) (o journal.Outbox, unfinished bool, err error) {
 	for _, o := range r.known {
 		if called(claim, o) && r.owner[o.ID] == nil {
@@ -151,8 +151,8 @@ func (r *register) configured(o journal.Outbox) bool {
 	return slices.ContainsFunc(r.claims, func(claim *Claim) bool { return called(claim, o) })
 }
 
-// looksLike is the name of an outbox from whose directory nothing tells the one of a claim, "" where there is none. Of several directories
-// that are all new, the first is one outbox for sure.
+// looksLike names an outbox whose directory has the same numbers as a claim's, or returns "". Of several new directories with the same
+// numbers the first is taken for an outbox, so it looks like none.
 func (r *register) looksLike(claim *Claim) string {
 	if known := r.alike(claim); len(known) > 0 {
 		return known[0].Name
@@ -163,8 +163,8 @@ func (r *register) looksLike(claim *Claim) string {
 	return ""
 }
 
-// wait keeps a claim from being served: it should be a certain outbox, and its directory is not that outbox's. With the zero
-// outbox it is not known which one it should be.
+// wait keeps a claim from being served, and leaves the runs of the outbox that it should be aside. The zero outbox stands for one that is not
+// known.
 func (r *register) wait(claim *Claim, o journal.Outbox, why *ElsewhereError) {
 	for _, other := range r.free(claim) {
 		claim.maybe = append(claim.maybe, other.ID)
@@ -179,7 +179,8 @@ func (r *register) wait(claim *Claim, o journal.Outbox, why *ElsewhereError) {
 	}
 }
 
-// take takes a directory that no outbox has for an outbox. Whoever served it before did so under another journal, or as another outbox.
+// take binds a claim whose directory no outbox has. A watcher that served the directory before did so under another journal or as another
+// outbox, so what lies there may have run.
 func (r *register) take(claim *Claim, o journal.Outbox) {
 	if served, by := claim.served(); !o.Lost && served && by != (mark{r.journal.Installation(), o.ID}) {
 		o.Lost = true
