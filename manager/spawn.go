@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 // timeoutOf is how long a run of an offered profile has where its parent does not say it. The first profile is the default.
 func timeoutOf(beat delegation.Heartbeat, profile string) time.Duration {
 	i := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return p.Name == profile || profile == "" })
-	if i < 0 || beat.Profiles[i].TimeoutSeconds <= 0 {
+	if i < 0 || beat.Profiles[i].TimeoutSeconds <= 0 || beat.Profiles[i].TimeoutSeconds > math.MaxInt32 {
 		return DefaultTimeout
 	}
 	return time.Duration(beat.Profiles[i].TimeoutSeconds) * time.Second

@@ -73,7 +73,7 @@ func TestSpawnDefaults(t *testing.T) {
 // TestTheTimeOfAChildIsItsProfiles where its parent asks for none. A watcher of before does not tell it.
 func TestTheTimeOfAChildIsItsProfiles(t *testing.T) {
 	h := newHost(t)
-	h.beat.Profiles = []delegation.ProfileOffer{{Name: "shell", TimeoutSeconds: 60}, {Name: "agent", TimeoutSeconds: 900}, {Name: "silent"}}
+	h.beat.Profiles = []delegation.ProfileOffer{{Name: "shell", TimeoutSeconds: 60}, {Name: "agent", TimeoutSeconds: 900}, {Name: "silent"}, {Name: "forged", TimeoutSeconds: 1 << 62}}
 	h.sendBeat()
 	m := h.client(Options{})
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestTheTimeOfAChildIsItsProfiles(t *testing.T) {
 		asked   time.Duration
 		want    int
 	}{
-		{"", 0, 60}, {"shell", 0, 60}, {"agent", 0, 900}, {"silent", 0, 300}, {"agent", time.Second, 1},
+		{"", 0, 60}, {"shell", 0, 60}, {"agent", 0, 900}, {"silent", 0, 300}, {"forged", 0, 300}, {"agent", time.Second, 1},
 	} {
 		run := h.spawn(m, SpawnOptions{Profile: c.profile, Timeout: c.asked})
 		if got := h.request(run.ID()).TimeoutSeconds; got != c.want || run.timeout != time.Duration(c.want)*time.Second {

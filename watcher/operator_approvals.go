@@ -80,6 +80,9 @@ func (o *Operator) Decide(ctx context.Context, ref string, d control.Decision) (
 	if err := decide(decision); err != nil {
 		return control.Question{}, fmt.Errorf("%w: %w", control.ErrUndecided, err)
 	}
+	if d.Always {
+		o.Watcher.log.Warn("an operator has allowed calls like this one for the rest of the run", "run", record.Key, "approval", d.Approval)
+	}
 	known, err := o.Journal.Outboxes(ctx)
 	return questionOf(record, known, waiting[at]), err
 }

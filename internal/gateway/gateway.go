@@ -84,7 +84,6 @@ func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.routes, g.prices = byName, table
-	g.troubles.keep(byName)
 }
 
 func (g *Gateway) route(name string) (*Upstream, bool) {

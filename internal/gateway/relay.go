@@ -52,7 +52,7 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 		if !left.Load() {
 			x.settle(budget.Amount{}, x.reserve.Cancel())
 		}
-		return x.unreached(ctx, err)
+		return x.unreached(ctx, err, left.Load())
 	}
 	defer response.Body.Close()
 	x.keeps(response)
@@ -100,7 +100,7 @@ func (x *exchange) unauthorized(err error) bool {
 		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "credential_later", Text: text})
 	}
 	const text = "the host's credential for this route cannot be used; the gateway's log says why"
-	x.door.g.troubles.note(x.event.Route, WrongCredential, "the host's credential cannot be had")
+	x.door.g.troubles.note(x.event.Route, WrongCredential)
 	x.door.sayOnce("credential", text, err)
 	return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: text})
 }
@@ -138,7 +138,7 @@ func isPacked(codings []string) bool {
 // answer passes an answer on: its head at once, and then its body as it comes.
 func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	x.event.First = time.Since(x.sent).Milliseconds()
-	x.door.g.troubles.noteAnswer(x.event.Route, r.StatusCode)
+	x.door.g.troubles.noteAnswer(x.up.Route, r.StatusCode)
 	if r.StatusCode == http.StatusUnauthorized {
 		x.up.Credential.Refused(ctx)
 	}

@@ -1,10 +1,17 @@
 package gateway
 
 import (
+	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
+
+	"torno/internal/gateway/dial"
 )
 
 // TestARouteInTroubleIsTold breaks a route in several ways, and expects its trouble until it answers. A timeout, which a child can cause, changes nothing.
@@ -25,7 +32,10 @@ func TestARouteInTroubleIsTold(t *testing.T) {
 	asks := func(err error) {
 		t.Helper()
 		u := r.upstream("claude", "anthropic")
-		if err != nil {
+		switch {
+		case errors.Is(err, errSilent):
+			u.Transport = silent{}
+		case err != nil:
 			u.Transport = broken{err}
 		}
 		r.g.Use([]*Upstream{u}, nil)
@@ -36,12 +46,17 @@ func TestARouteInTroubleIsTold(t *testing.T) {
 	wants("nothing", "")
 	asks(&net.DNSError{Err: "no such host", Name: "inner.example"})
 	wants("a name that is not found", WrongName)
-	asks(os.ErrDeadlineExceeded)
+	asks(errSilent)
 	wants("a silence, which tells nothing,", WrongName)
 	asks(nil)
 	wants("an answer", "")
-	asks(os.ErrDeadlineExceeded)
+	asks(errSilent)
 	wants("a silence", "")
+	asks(dial.ErrRedirect)
+	wants("a redirect", "")
+	asks(os.ErrDeadlineExceeded)
+	wants("a connection that was not made in time", WrongUpstream)
+	asks(nil)
 	asks(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
 	wants("a refused connection", WrongUpstream)
 	r.up.Rotate("sk-other")
@@ -61,4 +76,52 @@ func TestARouteInTroubleIsTold(t *testing.T) {
 	wants("a trial that failed", WrongName)
 	r.g.Use(nil, nil)
 	wants("its end", "")
+}
+
+// TestWhatATrialSaysOfARoute: that an upstream is busy says nothing, nor does what a registry answers to those who ask for its top.
+func TestWhatATrialSaysOfARoute(t *testing.T) {
+	r := newRig(t)
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if status == http.StatusFound {
+			w.Header().Set("Location", "http://example.com/")
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	npm := r.toward(r.upstream("npm", "npm"), server.URL, dial.Rule{Private: true})
+	claude := r.toward(r.upstream("claude", "anthropic"), server.URL, dial.Rule{Private: true})
+	r.g.Use([]*Upstream{npm, claude}, nil)
+	for _, c := range []struct {
+		status int
+		want   string
+	}{{http.StatusServiceUnavailable, ""}, {http.StatusForbidden, "claude"}, {http.StatusOK, ""}} {
+		status = c.status
+		var wrong []string
+		for _, name := range []string{"npm", "claude"} {
+			if _, err := r.g.Try(t.Context(), name, ""); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, trouble := range r.g.Troubles() {
+			wrong = append(wrong, trouble.Route)
+		}
+		if got := strings.Join(wrong, " "); got != c.want {
+			t.Errorf("after %d: %q", status, got)
+		}
+	}
+	status = http.StatusFound
+	if tried, err := r.g.Try(t.Context(), "npm", ""); err != nil || tried.Wrong != "" {
+		t.Errorf("of a registry whose top is elsewhere it says %+v, %v", tried, err)
+	}
+}
+
+// silent has a connection and no answer.
+type silent struct{}
+
+var errSilent = errors.New("silent")
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+	return nil, os.ErrDeadlineExceeded
 }

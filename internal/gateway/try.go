@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"torno/internal/gateway/credential"
+	"torno/internal/gateway/dial"
 	"torno/internal/gateway/route"
 )
 
@@ -55,7 +57,7 @@ func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 	}
 	tried := u.Try(ctx, model, g.Scrub)
 	if ctx.Err() == nil {
-		g.troubles.note(name, tried.Wrong, inShort[tried.Wrong])
+		g.troubles.noteTrial(u.Route, tried.Wrong)
 	}
 	return tried, nil
 }
@@ -65,10 +67,9 @@ var inShort = map[Wrong]string{
 	WrongName:       "its name cannot be resolved",
 	WrongAddress:    "its address is one that is not dialled",
 	WrongTLS:        "there is no TLS connection that both sides accept",
-	WrongUpstream:   "it does not answer",
+	WrongUpstream:   "it cannot be reached",
 	WrongCredential: "it refuses the host's credential, or that cannot be had",
 	WrongModel:      "it does not know a model of the route's",
-	WrongBusy:       "it cannot answer now",
 }
 
 // Try is Gateway.Try, without a gateway. scrub takes all secrets out of a text.
@@ -168,6 +169,9 @@ func (t trial) get(ctx context.Context, at *url.URL) (status int, said string, w
 		return 0, "the credential cannot be had: " + t.shown(err.Error()), WrongCredential
 	}
 	response, err := t.Transport.RoundTrip(request)
+	if t.Route.API == route.Plain && errors.Is(err, dial.ErrRedirect) {
+		return http.StatusFound, "", "" // of the page at the top, which nobody asks for
+	}
 	if err != nil {
 		words, wrong := failure(err)
 		return 0, "the upstream " + at.Host + ": " + words + ": " + t.shown(err.Error()), wrong

@@ -64,8 +64,9 @@ func (h *host) tendGateway(ctx context.Context) error {
 		h.beside(ctx, h.emptyGateway)
 		return nil
 	}
+	routes := newRoutesWatch(h)
 	s := &process.Supervisor{
-		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(), Routes: h.routeTroubles(),
+		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(), Looked: routes.looked,
 		Every: cmp.Or(h.Timing.Gateway, lookEvery), Patience: h.Timing.Patience,
 	}
 	if h.Config.Gateway.Own() {
@@ -76,7 +77,7 @@ func (h *host) tendGateway(ctx context.Context) error {
 		h.later(func() error { return h.endGateway(s) })
 	}
 	h.beside(ctx, s.Look, s.Run)
-	h.beside(ctx, func(context.Context) {}, h.tryRoutes)
+	h.beside(ctx, func(context.Context) {}, routes.run)
 	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
 	h.beside(ctx, func(context.Context) {}, h.forgetSubagents)
 	return nil
@@ -186,13 +187,11 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	defer cancel()
 	status, err := h.gateway.Status(ctx)
 	switch {
-	case errors.Is(err, control.ErrNoGateway):
-		return nil
 	case err == nil && status.Doors > 0:
 		h.Log.Info("the model gateway goes on, with its credentials, for the children that still run; the next watcher of this directory takes it",
 			"process", status.Process, "children", status.Doors)
 		return nil
-	case err == nil:
+	case err == nil, errors.Is(err, control.ErrNoGateway): // one that was just started may not listen yet
 		err = s.End(ctx)
 	}
 	if err != nil {
@@ -201,45 +200,6 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	}
 	h.Log.Info("the model gateway was ended, too")
 	return nil
-}
-
-// tryRoutes has the gateway ask each upstream something that costs nothing, once. What is wrong the next look at the gateway tells.
-func (h *host) tryRoutes(ctx context.Context) {
-	var around sync.WaitGroup
-	for _, r := range h.Config.Gateway.Routes() {
-		around.Go(func() {
-			if _, err := h.gateway.Try(ctx, r.Name, ""); err != nil && ctx.Err() == nil {
-				h.Log.Debug("a route cannot be tried", "route", r.Name, "error", err)
-			}
-		})
-	}
-	around.Wait()
-}
-
-// routeTroubles tells operators which routes do not work, and clients that there is one.
-func (h *host) routeTroubles() func([]control.Trouble) {
-	told, over := map[string]string{}, func() {}
-	return func(all []control.Trouble) {
-		now := map[string]string{}
-		for _, t := range all {
-			now[t.Route] = t.Text
-			if told[t.Route] != t.Text {
-				h.Log.Warn("a route does not work, and the agents that need it fail; `watcher check --try` says more", "route", t.Route, "upstream", t.Text)
-			}
-		}
-		for route := range told {
-			if _, still := now[route]; !still {
-				h.Log.Info("a route works again", "route", route)
-			}
-		}
-		switch {
-		case len(told) == 0 && len(now) > 0:
-			over = h.watcher.RouteFails()
-		case len(told) > 0 && len(now) == 0:
-			over()
-		}
-		told = now
-	}
 }
 
 // emptyGateway takes the routes from a gateway that an earlier configuration has left. It goes on for the doors that are open, and

@@ -25,8 +25,8 @@ type Supervisor struct {
 	Program func() (string, error) // finds the program to start; nil where something else runs the gateway
 	Client  *control.Client
 	Log     *slog.Logger
-	Trouble func(error)             // told what keeps the gateway away, and nil when that is over
-	Routes  func([]control.Trouble) // told with each good look which routes do not work; may be nil
+	Trouble func(error)          // told what keeps the gateway away, and nil when that is over
+	Looked  func(control.Status) // told of each good look; may be nil
 	Every   time.Duration
 	// Patience is how long a gateway may take for all that one look asks of it; 0 is Patience, the constant.
 	Patience time.Duration
@@ -115,17 +115,15 @@ func (s *Supervisor) look(ctx context.Context) error {
 		return err
 	}
 	s.compare(status)
-	if s.Routes != nil {
-		s.Routes(status.Troubles)
+	if status.Setup != control.Digest(s.Setup) {
+		if status, err = s.Client.Configure(ctx, s.Setup); err != nil {
+			return fmt.Errorf("tell the model gateway its routes: %w", err)
+		}
+		s.Log.Info("the model gateway was told its routes", "routes", status.Routes, "process", status.Process)
 	}
-	if status.Setup == control.Digest(s.Setup) {
-		return nil
+	if s.Looked != nil {
+		s.Looked(status)
 	}
-	told, err := s.Client.Configure(ctx, s.Setup)
-	if err != nil {
-		return fmt.Errorf("tell the model gateway its routes: %w", err)
-	}
-	s.Log.Info("the model gateway was told its routes", "routes", told.Routes, "process", told.Process)
 	return nil
 }
 
