@@ -155,8 +155,8 @@ func (d *desk) boxOf(name string) string {
 	return d.boxIn(j, name)
 }
 
-// TestTwoDirectoriesThatLookAlikeAreExchanged: each is the outbox that it is called. What lies where another outbox was served may have run as
-// that one's, and is refused.
+// TestTwoDirectoriesThatLookAlikeAreExchanged: the watcher's own word in them tells, and neither is served until an operator has decided. Then
+// what lies there may have run as the other's.
 func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	d := newDesk(t, nil)
 	alike := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
@@ -168,10 +168,36 @@ func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{
 		{ID: id, Name: "main", Path: d.outbox, Directory: alike}, {ID: "other", Name: "other", Path: other, Directory: alike},
 	}))
+	if got := ids(d.looked([]outbox.Settings{one, two}, alike, alike)); got[0] != id || got[1] != "other" {
+		t.Errorf("they are %q", got)
+	}
 	d.must(os.Rename(filepath.Join(d.outbox, delegation.HeartbeatName), filepath.Join(other, delegation.HeartbeatName)))
 	w := d.looked([]outbox.Settings{one, two}, alike, alike)
-	if got := ids(w); got[0] != id || got[1] != "other" || w.boxes[0].Lost || !w.boxes[1].Lost {
-		t.Errorf("they are %q; what lies there is refused: %t, %t", got, w.boxes[0].Lost, w.boxes[1].Lost)
+	if got := ids(w); got[0] != id || got[1] != "" || w.boxAside("other") == nil || !strings.Contains(w.boxes[1].Leads().Error(), "the one of outbox main") {
+		t.Fatalf("exchanged they are %q, and it says %v", got, w.boxes[1].Leads())
+	}
+	_, err := w.accept(t.Context(), w.boxes[1], control.Same)
+	d.must(err)
+	if w = d.looked([]outbox.Settings{one, two}, alike, alike); ids(w)[1] != "other" || !w.boxes[1].Lost {
+		t.Errorf("as an operator has decided they are %q, %v", ids(w), w.boxes[1].Lost)
+	}
+}
+
+// TestATmpfsForAnother: what lay on the one before is gone with it, so no disk is missing. Where numbers say nothing, one may be.
+func TestATmpfsForAnother(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	d.takeJournal()
+	one, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
+	for was, want := range map[inode.Directory]string{{FileSystem: 1, Inode: 2, Birth: 3, Volatile: true}: id, {Inode: 7}: ""} {
+		here := inode.Directory{FileSystem: 4, Inode: 5, Birth: 6, Volatile: true}
+		if !was.Volatile {
+			here = inode.Directory{Inode: 1}
+		}
+		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: id, Name: "main", Path: d.outbox, Directory: was}}))
+		if got := ids(d.looked([]outbox.Settings{one}, here)); got[0] != want {
+			t.Errorf("%+v in the place of %+v is %q, want %q", here, was, got[0], want)
+		}
 	}
 }
 
@@ -189,25 +215,29 @@ func TestAnotherDirectoryOfAnOutbox(t *testing.T) {
 	d.stop()
 	d.takeJournal()
 	one, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
-	was := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
+	was, baited := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}, d.newOutbox("baited")
+	d.submit(ask{id: "bait", task: "echo bait", outbox: baited})
 	for _, c := range []struct {
 		name string
 		here inode.Directory
 		as   outbox.Settings
 		want string // "" where it waits
+		says string
 	}{
-		{"itself", was, one, id},
-		{"another one beside it", inode.Directory{FileSystem: 1, Inode: 4, Birth: 5}, one, id},
-		{"another file system", inode.Directory{FileSystem: 6, Inode: 2, Birth: 3}, one, ""},
-		{"one without a number", inode.Directory{Inode: 2}, one, ""},
-		{"itself under another name and path", was, d.settings("renamed", d.newOutbox("moved")), id},
+		{"itself", was, one, id, ""},
+		{"another one beside it", inode.Directory{FileSystem: 1, Inode: 4, Birth: 5}, one, id, ""},
+		{"another one with requests", inode.Directory{FileSystem: 1, Inode: 6, Birth: 7}, d.settings("main", baited), "", "requests lie in that directory"},
+		{"another file system", inode.Directory{FileSystem: 6, Inode: 2, Birth: 3}, one, "", "a disk may be missing"},
+		{"one without a number", inode.Directory{Inode: 2}, one, "", "a disk may be missing"},
+		{"a tmpfs", inode.Directory{FileSystem: 7, Inode: 2, Birth: 4, Volatile: true}, one, "", "a disk may be missing"},
+		{"itself under another name and path", was, d.settings("renamed", d.newOutbox("moved")), id, ""},
 	} {
 		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: id, Name: "main", Path: d.outbox, Directory: was}}))
 		w := d.looked([]outbox.Settings{c.as}, c.here)
 		if got := ids(w); got[0] != c.want {
 			t.Errorf("%s: it is %q, want %q", c.name, got[0], c.want)
 		}
-		if c.want == "" && !strings.Contains(w.boxes[0].Leads().Error(), "a disk may be missing") {
+		if c.want == "" && !strings.Contains(w.boxes[0].Leads().Error(), c.says) {
 			t.Errorf("%s: it says %v", c.name, w.boxes[0].Leads())
 		}
 	}

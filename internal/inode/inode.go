@@ -2,10 +2,9 @@
 // each boot and each mount. What stays with a directory is the number of its file system, its inode and, where the file
 // system notes it, the time of its birth.
 //
-// The number of a file system is what statfs calls f_fsid. ext4 and btrfs keep it for ever. Two file systems need another one:
-//
-//	XFS    makes f_fsid from the number of the device, which changes when a disk is found in another order: its number is made from its UUID
-//	tmpfs  has another f_fsid with each mount. Nothing of it lasts, so one is as good as the other: all have one number, and birth tells directories apart
+// The number of a file system is what statfs calls f_fsid. ext4 and btrfs keep it for ever. XFS makes it from the number of the device, which
+// changes when disks are found in another order, so its number is made from its UUID; f2fs, FAT and others do so too, and have no better one. A
+// tmpfs has another number with each mount, and nothing of it lasts.
 //
 // NFS and FUSE tell none, which is 0, and so the inode alone decides between two of their directories.
 package inode
@@ -17,6 +16,7 @@ type Directory struct {
 	FileSystem uint64
 	Inode      uint64
 	Birth      int64 // unix nanoseconds; 0 where the file system does not tell
+	Volatile   bool  // its file system is a tmpfs
 }
 
 // IsZero says that there is no directory.
@@ -31,9 +31,10 @@ func (d Directory) Same(other Directory) bool {
 	return d.Birth == other.Birth || d.Birth == 0 || other.Birth == 0
 }
 
-// OnFileSystemOf says whether a directory lies on the same file system as another one.
+// OnFileSystemOf says whether a directory lies on the same file system as another one. One tmpfs counts for another, since what lay on one that
+// is gone is gone with it.
 func (d Directory) OnFileSystemOf(other Directory) bool {
-	return !d.IsZero() && !other.IsZero() && d.FileSystem == other.FileSystem
+	return d.FileSystem != 0 && d.FileSystem == other.FileSystem || d.Volatile && other.Volatile
 }
 
 func (d Directory) String() string {

@@ -28,13 +28,13 @@ func Of(dir *os.File) (Directory, error) {
 	if info.Mask&unix.STATX_BTIME != 0 && info.Btime.Sec > 0 {
 		found.Birth = time.Unix(info.Btime.Sec, int64(info.Btime.Nsec)).UnixNano()
 	}
-	switch {
-	case system.Type == unix.XFS_SUPER_MAGIC:
+	switch system.Type {
+	case unix.XFS_SUPER_MAGIC:
 		if found.FileSystem, err = numberOfXFS(dir); err != nil {
 			return Directory{}, fmt.Errorf("look at the file system of %s: %w", dir.Name(), err)
 		}
-	case system.Type == unix.TMPFS_MAGIC && found.Birth != 0:
-		found.FileSystem = unix.TMPFS_MAGIC
+	case unix.TMPFS_MAGIC:
+		found.Volatile = true
 	}
 	return found, nil
 }

@@ -43,7 +43,9 @@ func (c *Claim) acceptable(ctx context.Context, same bool) (journal.Outbox, erro
 	case same && c.known.ID == "":
 		return c.known, errors.New("no outbox is known that this directory could be; accept it with --new, or take its name out of the configuration")
 	case same:
-		return c.known, nil
+		accepted := c.known
+		accepted.Lost = accepted.Lost || c.servedAsAnother(accepted)
+		return accepted, nil
 	case c.found.ID != "":
 		return c.found, nil
 	}

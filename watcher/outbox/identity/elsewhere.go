@@ -7,6 +7,7 @@ type ElsewhereError struct {
 	Name, Path string
 	Whose      string // the outbox that has the other directory, "" where none has
 	Unfinished bool   // runs of the outbox have no end or no answer yet
+	Requests   bool   // requests lie in the other directory
 	Left       bool   // the other directory left the path while the watcher looked at it
 	Twin       string // the outbox from whose directory nothing tells this one, "" for none
 	Closed     error  // why the directory, or a root of the outbox, could not be opened
@@ -27,6 +28,9 @@ func (e *ElsewhereError) Error() string {
 	leads, stake := "another directory than before", "it is on another file system, so a disk may be missing"
 	if e.Whose != "" {
 		leads = "the directory of the outbox that was called " + e.Whose
+	}
+	if e.Requests {
+		stake = "requests lie in that directory"
 	}
 	if e.Unfinished {
 		stake = "runs of the outbox are unfinished"

@@ -45,7 +45,7 @@ func (r *register) pair() {
 	for _, is := range []func(*Claim, journal.Outbox) bool{called, liesAt, r.alone} {
 		for _, claim := range r.claims {
 			for _, o := range r.alike(claim) {
-				if claim.found.ID == "" && r.owner[o.ID] == nil && is(claim, o) {
+				if claim.Dir.Why() == nil && claim.found.ID == "" && r.owner[o.ID] == nil && is(claim, o) {
 					claim.found, r.owner[o.ID] = o, claim
 				}
 			}
@@ -92,11 +92,22 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 	if err != nil {
 		return err
 	}
+	beside := missing.Directory.OnFileSystemOf(claim.Here) && claim.Dir.Why() == nil
+	requests := false
+	if beside && claim.found.ID == "" {
+		if requests, err = claim.holdsRequests(ctx); err != nil && claim.Dir.Alive() == nil {
+			return err
+		}
+	}
 	switch {
 	case claim.Dir.Why() != nil:
 		r.wait(claim, missing, &ElsewhereError{Closed: claim.Dir.Why()})
 	case unfinished:
 		r.wait(claim, missing, &ElsewhereError{Whose: claim.found.Name, Unfinished: true})
+	case claim.found.ID != "" && r.mayBeExchanged(claim):
+		found := claim.found
+		claim.found = journal.Outbox{} // whose the directory is, an operator has to say
+		r.wait(claim, found, &ElsewhereError{Twin: r.otherThan(claim, found), Whose: found.Name})
 	case claim.found.ID != "":
 		r.bind(claim, claim.found)
 	case claim.Dir.Alive() != nil:
@@ -108,14 +119,31 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 		r.wait(claim, missing, &ElsewhereError{Twin: r.looksLike(claim), Whose: missing.Name})
 	case missing.ID == "":
 		r.take(claim, journal.Outbox{ID: journal.NewOutboxID(append(r.known, r.changed...))})
-	case !missing.Directory.OnFileSystemOf(claim.Here):
-		r.wait(claim, missing, &ElsewhereError{})
+	case !beside, requests:
+		r.wait(claim, missing, &ElsewhereError{Requests: requests})
 	default:
-		claim.log.Warn("the outbox has another directory now, on the same file system, and nothing was unfinished: it goes on there",
+		claim.log.Warn("the outbox has another directory now, on the same file system; nothing was unfinished and no request lies there, so it goes on there",
 			"id", missing.ID, "directory", claim.Here.String(), "had", missing.Directory.String())
 		r.take(claim, missing)
 	}
 	return nil
+}
+
+// mayBeExchanged says whether a claim's directory looks like another outbox's, and was last served as another one: then its name says nothing. An
+// operator who accepts it all the same has what lies there refused (Lost).
+func (r *register) mayBeExchanged(claim *Claim) bool {
+	looksAlike := len(r.alike(claim)) > 1 || r.twinOf(claim) != nil
+	return looksAlike && !claim.found.Lost && claim.servedAsAnother(claim.found)
+}
+
+// otherThan names an outbox whose directory has the same numbers as a claim's, and which is not o.
+func (r *register) otherThan(claim *Claim, o journal.Outbox) string {
+	for _, other := range r.alike(claim) {
+		if other.ID != o.ID {
+			return other.Name
+		}
+	}
+	return r.twinOf(claim).Name
 }
 
 // missing finds the outbox that should lie where a claim leads and whose directory no claim has: the one of its name, or else one of its

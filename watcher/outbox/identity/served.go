@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"torno/delegation"
 	"torno/internal/crash"
@@ -33,6 +34,27 @@ func (c *Claim) served() (served bool, m mark) {
 		return true, mark{}
 	}
 	return true, mark{beat.Installation, beat.OutboxID}
+}
+
+// errFound ends a listing.
+var errFound = errors.New("found")
+
+// holdsRequests says whether requests lie in the directory.
+func (c *Claim) holdsRequests(ctx context.Context) (bool, error) {
+	isRequest := func(name string) bool {
+		kind, _ := delegation.ParseName(name)
+		return kind == delegation.KindRequest
+	}
+	err := c.Dir.Names(ctx, 64, func(names []string) error {
+		if slices.ContainsFunc(names, isRequest) {
+			return errFound
+		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, err
 }
 
 // servedAsAnother says whether the watcher that served the directory last had another journal, or served it as another outbox than o.
