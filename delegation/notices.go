@@ -33,7 +33,7 @@ const (
 	NoticeLeftovers   NoticeCode = "leftovers"   // sandboxes that have ended cannot be removed; their runs do not wait
 	NoticeStranded    NoticeCode = "stranded"    // runs have their sandboxes on a site that another one has taken the place of
 	NoticeGateway     NoticeCode = "gateway"     // the model gateway cannot be had, which some runs need
-	NoticeRoute       NoticeCode = "route"       // a model's vendor cannot be reached, or refuses the host's credential
+	NoticeRoute       NoticeCode = "route"       // a model or a registry cannot be reached, or refuses the host's credential
 	NoticeReload      NoticeCode = "reload"      // a new configuration waits for a launcher that hangs; the old one is served
 )
 

@@ -265,6 +265,16 @@ func (w *Watcher) RouteFails() (over func()) {
 	return held.Close
 }
 
+// Unserved names the outboxes that wait for their own directory or an operator. It is known once the watcher is ready.
+func (w *Watcher) Unserved() (names []string) {
+	for _, box := range w.boxes {
+		if !box.InOwnDirectory() {
+			names = append(names, box.Name)
+		}
+	}
+	return names
+}
+
 // awaitLook waits until it is known which outboxes there are: operators may ask before.
 func (w *Watcher) awaitLook(ctx context.Context) error {
 	select {

@@ -48,6 +48,9 @@ func TestADiskIsMountedAMomentTooLate(t *testing.T) {
 			if !strings.Contains(status.Outboxes[0].Trouble, "a disk may be missing") {
 				t.Errorf("of the mount point it says %q", status.Outboxes[0].Trouble)
 			}
+			if said := s.said.String(); strings.Contains(said, "msg=try") || strings.Contains(said, `outboxes="`+dir) {
+				t.Errorf("it calls it served:\n%s", said)
+			}
 			plug()
 			s.ask("s2", "echo two")
 			if r := s.answer("s2"); r.Status != delegation.StatusCompleted {

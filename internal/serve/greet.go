@@ -20,9 +20,10 @@ func (h *host) greet(ctx context.Context) {
 	h.reloads.add(h.closed.lines())
 	h.reloads.finish(nil)
 	var served, waits []string
+	unserved := h.watcher.Unserved()
 	for i, o := range h.Config.Outboxes {
 		switch named := o.Dir + " (" + o.Name + ")"; {
-		case h.isClosed(i):
+		case h.isClosed(i), slices.Contains(unserved, o.Name):
 		case h.locks[i].others.Load():
 			waits = append(waits, named)
 		default:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/delegation"
 	"torno/internal/atomicfile"
 	"torno/internal/calendar"
 	"torno/internal/events"
@@ -63,8 +64,12 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
+	removed := purge(ctx, kinds, setting)
+	if removed == nil {
+		removed = i.endRuns(ctx, log)
+	}
 	errs := []error{
-		purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName)),
+		removed, removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName)),
 		removeTree(filepath.Join(i.State, calendar.FileName+atomicfile.DraftSuffix))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
@@ -85,6 +90,41 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	errs = append(errs, removeKeys(i.State))
 	return errors.Join(errs...)
 }
+
+// endRuns ends the runs whose sandboxes were removed, so that the next watcher answers them.
+func (i *Installation) endRuns(ctx context.Context, log *slog.Logger) (err error) {
+	j, err := journal.Open(ctx, filepath.Join(i.State, JournalName))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	ended := 0
+	for after := int64(0); ; {
+		runs, err := j.Unfinished(ctx, after, unfinishedAtOnce)
+		if err != nil || len(runs) == 0 {
+			if ended > 0 {
+				log.Warn("runs were ended with their sandboxes; the next watcher of this state directory answers them", "runs", ended)
+			}
+			return err
+		}
+		for _, r := range runs {
+			after = r.Seq
+			if r.State == delegation.StateEnded || r.Handle == nil {
+				continue
+			}
+			ended++
+			if err := j.Move(ctx, r.Key, r.State, delegation.StateEnded, journal.Change{
+				Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
+				Text: "The run's sandbox was removed by watcher purge.", Hint: "Ask again with a new request_id.",
+			}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// unfinishedAtOnce is how many unfinished runs are in memory at once.
+const unfinishedAtOnce = 256
 
 // removeKeys removes the keys of agents that were kept for the gateway.
 func removeKeys(state string) (err error) {

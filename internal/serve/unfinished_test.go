@@ -79,6 +79,21 @@ func TestRunsWithoutTheirLauncherAreNotLost(t *testing.T) {
 	s.stop(ended)
 }
 
+// TestAPurgeEndsTheRunsOfItsSandboxes: the next watcher answers them. Without that they would wait for sandboxes that nothing brings back.
+func TestAPurgeEndsTheRunsOfItsSandboxes(t *testing.T) {
+	s := newAutoShop(t)
+	s.strand()
+	i, err := LockInstallation(t.Context(), s.config.State, "the test")
+	s.must(err)
+	s.must(i.Purge(t.Context(), s.config, s.launchers(), quiet))
+	s.must(i.Unlock())
+	ended := s.open()
+	if r := s.answer("s1"); r.Reason != delegation.ReasonLost || !strings.Contains(r.Error.Hint, "Ask again") {
+		t.Errorf("the run is answered %+v", r)
+	}
+	s.stop(ended)
+}
+
 // TestSandboxesThatNobodyNotedAreFound: where a launcher says that it has some of ours, it is opened for them alone.
 func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 	s := newAutoShop(t)

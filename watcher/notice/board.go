@@ -40,7 +40,7 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeLeftovers, Text: "Sandboxes that have ended cannot be removed, which is tried again; their runs do not wait for it."},
 	{Code: delegation.NoticeStranded, Text: "Runs are stranded: another site answers in the place of theirs, which has their sandboxes; they wait for it."},
 	{Code: delegation.NoticeGateway, Text: "The model gateway cannot be had; runs that need it wait, and those that have it may fail."},
-	{Code: delegation.NoticeRoute, Text: "A model's vendor cannot be reached or refuses the host's credential; agents that need it fail, and the operator's log says which."},
+	{Code: delegation.NoticeRoute, Text: "Something that children reach through the gateway, a model or a registry of packages, cannot be reached or refuses the host's credential; the operator's log says which."},
 	{Code: delegation.NoticeJournal, Text: "The journal cannot be written; nothing new is started, and the responses to ended runs come later."},
 	{Code: delegation.NoticeDisk, Text: "There is too little free space; what needs some is refused, ended or waits."},
 	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; what needs one more waits."},
