@@ -26,7 +26,7 @@ func TestAStrangerThatCallsItselfTheRuntime(t *testing.T) {
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !isRuntime(stranger.Process.Pid, box) {
+	if !isRuntime(t.Context(), stranger.Process.Pid, box) {
 		t.Error("the stranger does not look like the runtime: nothing was tried")
 	}
 	if err := killAll(t.Context(), box, isRuntime); err != nil {
@@ -75,5 +75,27 @@ func TestWhatOnlyMentionsABox(t *testing.T) {
 				t.Errorf("%v, %v", state, err)
 			}
 		})
+	}
+}
+
+// TestARuntimeThatJustBegins is killed too: between the moment in which a process gets its program and the one in which it shows its
+// arguments it was taken for nobody's, about once in fifty.
+func TestARuntimeThatJustBegins(t *testing.T) {
+	box := filepath.Join(t.TempDir(), "0123456789abcdef0123456789abcdef")
+	for range 300 {
+		process := exec.Command("/bin/sh", "-c", "read word", "sh", "--bundle="+box, filepath.Base(box))
+		process.Args[0] = "runsc-sandbox"
+		input, err := process.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := process.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !isRuntime(t.Context(), process.Process.Pid, box) {
+			t.Error("it was not seen")
+		}
+		input.Close()
+		_ = process.Wait() // the shell reads no word
 	}
 }
