@@ -23,6 +23,7 @@ import (
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
 	"torno/test/house"
+	"torno/test/wait"
 	"torno/watcher/outbox"
 	"torno/watcher/run"
 )
@@ -258,11 +259,14 @@ func (d *desk) drop(dir, name string, body []byte) {
 // eventually polls a condition until it holds.
 func (d *desk) eventually(what string, holds func() bool) {
 	d.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			d.Fatalf("it never came true that %s; the outbox holds %v", what, d.names(d.outbox))
+	came := false
+	defer func() {
+		if !came {
+			d.Logf("the outbox holds %v", d.names(d.outbox))
 		}
-	}
+	}()
+	wait.Until(d, what, holds)
+	came = true
 }
 
 // returns fails the test where a call does not come back; let has it come back then. It is for calls that must not wait

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/internal/runfile"
 	"torno/test/wait"
@@ -78,7 +77,7 @@ func TestIsReadyBeforeItIsReleased(t *testing.T) {
 	r := b.start(t)
 	r.stderr.until(t, runfile.Holding)
 	proc := fmt.Sprintf("/proc/%d/", r.cmd.Process.Pid)
-	for until := time.Now().Add(wait.Patience); ; {
+	wait.Until(t, "all threads are under the filter", func() bool {
 		tasks, err := filepath.Glob(proc + "task/*/status")
 		if err != nil {
 			t.Fatal(err)
@@ -89,13 +88,8 @@ func TestIsReadyBeforeItIsReleased(t *testing.T) {
 				filtered++
 			}
 		}
-		if filtered >= 5 && filtered == len(tasks) {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatalf("of %d threads %d are under the filter", len(tasks), filtered)
-		}
-	}
+		return filtered >= 5 && filtered == len(tasks)
+	})
 	if info, err := os.Stat(proc + "exe"); err != nil || info.Size() == 0 {
 		t.Errorf("the host cannot look: %v", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"torno/delegation"
 	"torno/internal/cli"
@@ -186,15 +185,10 @@ func TestAToyRunsARequest(t *testing.T) {
 	s.must(os.WriteFile(filepath.Join(outbox, "new"), request, 0o644))
 	s.must(os.Rename(filepath.Join(outbox, "new"), filepath.Join(outbox, "request_s1.json")))
 	var answer delegation.Response
-	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(5 * time.Millisecond) {
+	wait.Until(t, "there is an answer", func() bool {
 		data, err := os.ReadFile(filepath.Join(outbox, "response_s1.json"))
-		if err == nil && json.Unmarshal(data, &answer) == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("there is no answer: %s", &s.wrong)
-		}
-	}
+		return err == nil && json.Unmarshal(data, &answer) == nil
+	})
 	stop()
 	if code := <-ended; code != exitOK {
 		t.Errorf("the watcher ended with %d: %s", code, &s.wrong)

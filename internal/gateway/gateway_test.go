@@ -305,12 +305,7 @@ func TestADoorEndsByItself(t *testing.T) {
 	s := spec("run")
 	s.Lasts = Duration(20 * time.Millisecond)
 	r.open(s)
-	for deadline := time.Now().Add(wait.Patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if len(r.g.Doors()) == 0 {
-			return
-		}
-	}
-	t.Error("the door is still open")
+	wait.Until(t, "the door is closed", func() bool { return len(r.g.Doors()) == 0 })
 }
 
 // TestDoorsAreFoundAgain: a gateway that begins after one that was killed has its doors, at the same place, and not those

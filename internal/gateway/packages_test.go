@@ -167,10 +167,10 @@ func TestAFileIsFetchedOnce(t *testing.T) {
 	}
 	// A request is settled behind its answer.
 	d, _ := s.g.Door("three")
-	deadline := time.Now().Add(wait.Patience)
-	for ; d.Spent.Requests < 5 && time.Now().Before(deadline); d, _ = s.g.Door("three") {
-		<-time.After(time.Millisecond)
-	}
+	wait.Until(t, "five requests are settled", func() bool {
+		d, _ = s.g.Door("three")
+		return d.Spent.Requests >= 5
+	})
 	if d.Requests != 5 || d.Spent.Requests != 5 {
 		t.Errorf("%d requests count, and %d are spent", d.Requests, d.Spent.Requests)
 	}

@@ -252,13 +252,9 @@ func TestOneDownloadForAll(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.flights[flightKey{ref.text, ref.pull}].waiting
 	}
-	deadline := time.Now().Add(wait.Patience)
-	for ; waiting() != 5 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
-	}
+	wait.Until(t, "five wait", func() bool { return waiting() == 5 })
 	cancel(enough)
-	deadline = time.Now().Add(wait.Patience)
-	for ; waiting() != 4 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
-	}
+	wait.Until(t, "four wait", func() bool { return waiting() == 4 })
 	close(goOn)
 	group.Wait()
 	if count != 1 {

@@ -84,9 +84,7 @@ func TestWhoWaitsGoesTogether(t *testing.T) {
 			}
 		})
 	}
-	deadline := time.Now().Add(wait.Patience)
-	for ; j.writer.waiting.Load() < n && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
-	}
+	wait.Until(t, "all wait", func() bool { return j.writer.waiting.Load() >= n })
 	close(release)
 	all.Wait()
 	held.Wait()

@@ -32,11 +32,7 @@ func TestPatienceEnds(t *testing.T) {
 	p := Program{Path: standIn(t, dir, script), patience: 200 * time.Millisecond}
 	_, err := p.Version(t.Context())
 	mustFail(t, err, Mute, p.Path, "did not answer", context.DeadlineExceeded.Error())
-	for deadline := time.Now().Add(wait.Patience); running(alive); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("what it has started lives on")
-		}
-	}
+	wait.Until(t, "what it has started is gone", func() bool { return !running(alive) })
 }
 
 // running says whether a process was started with a word among its arguments.

@@ -198,11 +198,11 @@ func TestFreshIsWhatChangedSince(t *testing.T) {
 	var st unix.Stat_t
 	g.must(unix.Lstat(g.at("old"), &st))
 	since := time.Unix(st.Ctim.Unix()).Add(1)
-	deadline := time.Now().Add(wait.Patience)
-	for ; time.Unix(st.Ctim.Unix()).Before(since) && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
-		g.write("new", 50_000) // until the kernel's clock, which is a coarse one, has moved
+	wait.Until(t, "the kernel's clock, which is a coarse one, has moved", func() bool {
+		g.write("new", 50_000)
 		g.must(unix.Lstat(g.at("new"), &st))
-	}
+		return !time.Unix(st.Ctim.Unix()).Before(since)
+	})
 	g.must(os.Chtimes(g.at("new"), time.Unix(0, 0), time.Unix(0, 0))) // as a child may say
 	u := g.measure(Bounds{Since: since})
 	if u.Fresh < 50_000 || u.Fresh > 150_000 || u.Bytes < 250_000 {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -179,23 +178,13 @@ func kill(t *testing.T, box, program string) {
 	if killed == 0 {
 		t.Fatalf("there is no %s among %v", program, running(t, box))
 	}
-	deadline := time.Now().Add(wait.Patience)
-	for ; running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
-	}
+	wait.Until(t, "the killed "+program+" is gone", func() bool { return running(t, box)[killed] == "" })
 }
 
 // nothingOf looks for what no sandbox leaves.
 func (y *yard) nothingOf(id string) {
 	y.t.Helper()
-	left := running(y.t, y.box(id))
-	// A keeper goes after it has told the end.
-	deadline := time.Now().Add(wait.Patience)
-	for ; len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		left = running(y.t, y.box(id))
-	}
-	if len(left) > 0 {
-		y.t.Errorf("processes are left: %v", left)
-	}
+	y.nothingRuns(id) // a keeper goes after it has told the end
 	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + string(y.options.Installation) + "/" + id); err != nil || len(groups) > 0 {
 		y.t.Errorf("control groups are left: %v, %v", groups, err)
 	}

@@ -47,13 +47,14 @@ func TestAnInitThatItsAgentStops(t *testing.T) {
 // nothingRuns waits until no process of a sandbox is left, its keeper included.
 func (y *yard) nothingRuns(id string) {
 	y.t.Helper()
-	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(5 * time.Millisecond) {
-		left := running(y.t, y.box(id))
-		if len(left) == 0 {
-			return
+	var left map[int]string
+	defer func() {
+		if len(left) > 0 {
+			y.t.Logf("left are %v", left)
 		}
-		if time.Now().After(deadline) {
-			y.t.Fatalf("left are %v", left)
-		}
-	}
+	}()
+	wait.Until(y.t, "no process of it is left", func() bool {
+		left = running(y.t, y.box(id))
+		return len(left) == 0
+	})
 }

@@ -228,6 +228,13 @@ func TestMeasuresAreWhereTheyRun(t *testing.T) {
 	}
 }
 
+// TestSteal: what the host of a machine gives to others is the eighth number of a processor's time.
+func TestSteal(t *testing.T) {
+	if got := spentIn([]byte("cpu  10 1 5 80 2 1 1 25 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\n")); got != (spent{all: 125, stolen: 25}) {
+		t.Errorf("it is %+v", got)
+	}
+}
+
 // TestLoadAt: a failure is told with the load that was noted before it.
 func TestLoadAt(t *testing.T) {
 	var l loadLog

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -10,9 +12,13 @@ import (
 
 // loadLog knows how busy the machine was. One goroutine of Watch writes it.
 type loadLog struct {
-	mu   sync.Mutex
-	seen []loadSeen
+	mu    sync.Mutex
+	seen  []loadSeen
+	spent spent // of Watch alone
 }
+
+// spent is the processor time of the machine so far, and the part of it that its host gave to others.
+type spent struct{ all, stolen uint64 }
 
 type loadSeen struct {
 	at   time.Time
@@ -44,9 +50,31 @@ func (l *loadLog) note(at time.Time) {
 	if some := strings.Fields(string(pressure)); len(some) > 1 {
 		text += ", cpu pressure " + some[1]
 	}
+	stat, _ := os.ReadFile("/proc/stat")
+	now := spentIn(stat)
+	if all := now.all - l.spent.all; l.spent.all > 0 && all > 0 {
+		text += fmt.Sprintf(", steal %d %%", 100*(now.stolen-l.spent.stolen)/all)
+	}
+	l.spent = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, loadSeen{at, text})
+}
+
+// spentIn reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal, then what is counted in user already.
+func spentIn(stat []byte) (s spent) {
+	line, _, _ := strings.Cut(string(stat), "\n")
+	for i, field := range strings.Fields(line) {
+		ticks, err := strconv.ParseUint(field, 10, 64)
+		if err != nil || i > 8 {
+			continue // i is 0 for the word cpu
+		}
+		s.all += ticks
+		if i == 8 {
+			s.stolen = ticks
+		}
+	}
+	return s
 }
 
 // at returns the last load noted before a moment.

@@ -12,6 +12,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/test/wait"
 )
 
 // Ask is one request; zero fields get what the real client would write.
@@ -98,7 +99,7 @@ func (h *House) Says(a Ask, text string) {
 	h.Helper()
 	var seen bytes.Buffer
 	h.Eventually(a.Request+" says "+text, func() bool {
-		ctx, cancel := context.WithTimeout(h.Context(), Patient(Patience))
+		ctx, cancel := context.WithTimeout(h.Context(), wait.Patient(Patience))
 		defer cancel()
 		seen.Reset()
 		stop := errors.New("seen")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/wait"
 )
 
 // Start runs the watcher and waits until its door answers.
@@ -45,7 +46,7 @@ func (h *House) Killed() {
 	h.Helper()
 	select {
 	case <-h.exited:
-	case <-time.After(Patient(Patience)):
+	case <-time.After(wait.Patient(Patience)):
 		h.Fatalf("the watcher does not die\n%s", h.Said())
 	}
 	if status, ok := h.process.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
@@ -78,7 +79,7 @@ func (h *House) Signal(s syscall.Signal) error {
 	case err := <-h.exited:
 		h.process = nil
 		return err
-	case <-time.After(Patient(Patience)):
+	case <-time.After(wait.Patient(Patience)):
 		h.Fatalf("the watcher did not end after %s\n%s", s, h.Said())
 		return nil
 	}

@@ -64,16 +64,6 @@ func (p *paper) Take(text []byte) error {
 	return nil
 }
 
-// eventually waits for what is done after an answer.
-func eventually(done *atomic.Bool) bool {
-	for deadline := time.Now().Add(wait.Patience); !done.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
-}
-
 func spec(id string) gateway.Spec {
 	return gateway.Spec{
 		ID: id, Lasts: gateway.Duration(time.Hour), Routes: []gateway.Way{{Route: "claude"}},
@@ -216,7 +206,9 @@ func TestAStopByTheControlSocket(t *testing.T) {
 	if doubt, err := c.Clock(ctx); err != nil || doubt != nil {
 		t.Errorf("the clock is doubted: %+v, %v", doubt, err)
 	}
-	if status, err := c.Stop(ctx); err != nil || status.Process == 0 || !eventually(&c.told.stopped) {
+	status, err := c.Stop(ctx)
+	wait.Until(t, "it stops, after its answer", c.told.stopped.Load)
+	if err != nil || status.Process == 0 {
 		t.Errorf("stop: %+v, %v, %v", status, err, c.told.stopped.Load())
 	}
 	c.end()

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/test/house"
+	"torno/test/wait"
 )
 
 // tests are some of a test binary.
@@ -74,11 +74,7 @@ func start(t *testing.T, s tests) (string, error) {
 // eventually polls a condition until it holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(house.Patient(house.Patience)); !holds(); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never came true that %s", what)
-		}
-	}
+	wait.Until(t, what, holds)
 }
 
 func must(t testing.TB, err error) {
