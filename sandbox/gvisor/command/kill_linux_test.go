@@ -1,13 +1,21 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"torno/test/missing"
+	"torno/test/wait"
 )
 
 // TestAStrangerThatCallsItselfTheRuntime is left alone, and does not keep a sandbox from being gone.
@@ -26,9 +34,10 @@ func TestAStrangerThatCallsItselfTheRuntime(t *testing.T) {
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !isRuntime(t.Context(), stranger.Process.Pid, box) {
-		t.Error("the stranger does not look like the runtime: nothing was tried")
-	}
+	wait.Until(t, "the stranger looks like the runtime", func() bool {
+		args, _ := argumentsOf(stranger.Process.Pid)
+		return isRuntime(stranger.Process.Pid, args, box)
+	})
 	if err := killAll(t.Context(), box, isRuntime); err != nil {
 		t.Error(err)
 	}
@@ -82,7 +91,7 @@ func TestWhatOnlyMentionsABox(t *testing.T) {
 // arguments it was taken for nobody's, about once in fifty.
 func TestARuntimeThatJustBegins(t *testing.T) {
 	box := filepath.Join(t.TempDir(), "0123456789abcdef0123456789abcdef")
-	for range 300 {
+	for range 200 {
 		process := exec.Command("/bin/sh", "-c", "read word", "sh", "--bundle="+box, filepath.Base(box))
 		process.Args[0] = "runsc-sandbox"
 		input, err := process.StdinPipe()
@@ -92,10 +101,86 @@ func TestARuntimeThatJustBegins(t *testing.T) {
 		if err := process.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if !isRuntime(t.Context(), process.Process.Pid, box) {
-			t.Error("it was not seen")
+		if err := Kill(t.Context(), box); err != nil {
+			t.Error(err)
 		}
 		input.Close()
-		_ = process.Wait() // the shell reads no word
+		_ = process.Wait()
+		if !process.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+			t.Fatal("it was not seen")
+		}
 	}
+}
+
+// TestProcessesThatHideTheirArguments hold a kill up for a moment, however many they are, and a kill that was given no time does not say that
+// nothing is left.
+func TestProcessesThatHideTheirArguments(t *testing.T) {
+	box := filepath.Join(t.TempDir(), "0123456789abcdef0123456789abcdef")
+	for range 3 {
+		hide(t)
+	}
+	if err := Kill(t.Context(), box); err != nil {
+		t.Error(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Kill(over, box); !errors.Is(err, context.Canceled) {
+		t.Errorf("without time it says %v", err)
+	}
+}
+
+// TestAnExecBetweenTwoLooks: a process that belonged to the box at the first look shows no arguments at the second one. It is looked at again.
+func TestAnExecBetweenTwoLooks(t *testing.T) {
+	hide(t)
+	looks := 0
+	belongs := func(_ int, args []string, _ string) bool {
+		if args == nil {
+			looks++ // as if it had been in the middle of an exec since
+		}
+		return args == nil && looks == 1
+	}
+	if err := killAll(t.Context(), "/nowhere/box", belongs); err != nil {
+		t.Error(err)
+	}
+	if looks < 3 {
+		t.Errorf("it was looked at %d times", looks)
+	}
+}
+
+// hide starts this test's program, which hides its arguments, and waits until they are hidden.
+func hide(t *testing.T) {
+	t.Helper()
+	// With so many arguments a page of their words has nothing in it of the stack.
+	process := exec.Command("/proc/self/exe", slices.Repeat([]string{"x"}, 4096)...)
+	process.Env = append(os.Environ(), hides+"=1")
+	input, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { input.Close(); _ = process.Wait() })
+	wait.Until(t, "it hides its arguments", func() bool {
+		_, shown := argumentsOf(process.Process.Pid)
+		return !shown
+	})
+}
+
+// hides has the test's program hide its arguments until its input ends.
+const hides = "TORNO_TEST_HIDES"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(hides) == "" {
+		os.Exit(m.Run())
+	}
+	first, last := os.Args[0], os.Args[len(os.Args)-1]
+	page := uintptr(os.Getpagesize())
+	from := uintptr(unsafe.Pointer(unsafe.StringData(first))) &^ (page - 1)
+	to := (uintptr(unsafe.Pointer(unsafe.StringData(last))) + uintptr(len(last)) + page) &^ (page - 1)
+	if _, _, errno := unix.Syscall(unix.SYS_MUNMAP, from, to-from, 0); errno != 0 {
+		os.Exit(1)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
 }
