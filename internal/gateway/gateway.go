@@ -68,7 +68,7 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	return &Gateway{
 		Config: c, events: newEvents(), caches: caches{dir: c.Caches, told: map[string]cache.Digest{}},
-		mostAnswer: maxAnswer, totals: totals{byRoute: map[string]*Total{}}, troubles: troubles{byRoute: map[string]Trouble{}}, bodies: memory{most: maxBodies}, doors: map[string]*door{}, likely: map[string]budget.Amount{},
+		mostAnswer: maxAnswer, totals: totals{byRoute: map[string]*Total{}}, troubles: troubles{byRoute: map[string]ailments{}}, bodies: memory{most: maxBodies}, doors: map[string]*door{}, likely: map[string]budget.Amount{},
 	}
 }
 

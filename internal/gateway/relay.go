@@ -40,7 +40,7 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 	x.route.Body = nil // from here on the request alone holds the unsent body, so it can be freed once sent
 	if err != nil {
 		x.settle(budget.Amount{}, x.reserve.Cancel())
-		return x.unauthorized(err)
+		return x.unauthorized(ctx, err)
 	}
 	x.sent = time.Now()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential: its source may ask the network too
@@ -91,7 +91,11 @@ func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
 // unauthorized answers where there is no credential to send. A client tries again later after a 503, which is for what passes by itself. It
 // shows the text of a 400 and does not try again: only the operator can mend that. The log has the rest, in which are paths and names of
 // the host's.
-func (x *exchange) unauthorized(err error) bool {
+func (x *exchange) unauthorized(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		x.event.Code = x.gone()
+		return false
+	}
 	if later, ok := errors.AsType[*credential.Passing](err); ok {
 		const text = "the host's credential for this route could not be had just now; the gateway's log says why"
 		x.door.sayOnce("credential_later", text, err)
@@ -100,7 +104,7 @@ func (x *exchange) unauthorized(err error) bool {
 		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "credential_later", Text: text})
 	}
 	const text = "the host's credential for this route cannot be used; the gateway's log says why"
-	x.door.g.troubles.note(x.event.Route, WrongCredential)
+	x.door.g.troubles.noteNoCredential(x.event.Route)
 	x.door.sayOnce("credential", text, err)
 	return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: text})
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"errors"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,7 +12,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Trouble describes why the upstream of a route did not answer the last exchange or trial.
+// Trouble describes why a route does not work, as exchanges and trials have shown.
 type Trouble struct {
 	Route string    `json:"route"`
 	Wrong Wrong     `json:"wrong"`
@@ -21,61 +20,108 @@ type Trouble struct {
 	Since time.Time `json:"since"`
 }
 
-// troubles keeps the routes that do not work.
-type troubles struct {
-	mu      sync.Mutex
-	byRoute map[string]Trouble
+// ailments are the troubles of one route, by kind. Each kind is cleared only by evidence against it: any answer proves that the upstream can be
+// reached, but not that it accepts the credential or knows the model.
+type ailments struct {
+	reach, credential, model Trouble // zero for none
+
+	tried bool // a trial fails on the credential, so a later trial can prove that it works again
 }
 
-// note records what is wrong with a route, or with "" that it works.
-func (t *troubles) note(route string, wrong Wrong) {
+// troubles keeps what is wrong with routes.
+type troubles struct {
+	mu      sync.Mutex
+	byRoute map[string]ailments
+}
+
+// change changes what is wrong with a route.
+func (t *troubles) change(name string, do func(*ailments)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	a := t.byRoute[name]
+	do(&a)
+	a.tried = a.tried && a.credential != (Trouble{})
+	if cmp.Or(a.reach, a.credential, a.model) == (Trouble{}) {
+		delete(t.byRoute, name)
+		return
+	}
+	t.byRoute[name] = a
+}
+
+// becomes starts a trouble, keeps it if it is of the same kind, or ends it with "".
+func (t *Trouble) becomes(name string, wrong Wrong) {
 	switch {
 	case wrong == "":
-		delete(t.byRoute, route)
-	case wrong != t.byRoute[route].Wrong:
-		t.byRoute[route] = Trouble{Route: route, Wrong: wrong, Text: inShort[wrong], Since: time.Now()}
+		*t = Trouble{}
+	case wrong != t.Wrong:
+		*t = Trouble{Route: name, Wrong: wrong, Text: troubleTexts[wrong], Since: time.Now()}
 	}
 }
 
-// noteFailure records why no answer came. It ignores what a child can cause: that an upstream thinks for too long about a request that it has, or
-// redirects it.
-func (t *troubles) noteFailure(route string, err error, sent bool) {
-	slow, ok := errors.AsType[net.Error](err)
-	if sent && ok && slow.Timeout() || errors.Is(err, dial.ErrRedirect) {
+// noteFailure records why the gateway got no connection to an upstream. It ignores errors on an open connection, and redirects: a child can
+// provoke both.
+func (t *troubles) noteFailure(name string, err error, connected bool) {
+	if connected || errors.Is(err, dial.ErrRedirect) {
 		return
 	}
 	_, wrong := failure(err)
-	t.note(route, wrong)
+	t.change(name, func(a *ailments) { a.reach.becomes(name, wrong) })
 }
 
-// noteAnswer records what the status of an answer says about the route to a model. It ignores 403, 429 and 5xx: a child can cause the first by
-// what it asks for, and after the others the upstream may answer in a moment.
+// noteNoCredential records that the host's credential cannot be had.
+func (t *troubles) noteNoCredential(name string) {
+	t.change(name, func(a *ailments) {
+		a.credential.becomes(name, WrongCredential)
+		a.tried = true // a trial needs it, too
+	})
+}
+
+// noteAnswer records what the status of an answer tells about a route. With 401 a model's upstream refuses the credential, and with a success it
+// accepts it. Other statuses tell nothing: a child can provoke 403, and after 429 or 5xx the next request may succeed.
 func (t *troubles) noteAnswer(to *route.Route, status int) {
-	switch {
-	case status == http.StatusUnauthorized && to.API != route.Plain:
-		t.note(to.Name, WrongCredential)
-	case status < http.StatusBadRequest:
-		t.note(to.Name, "")
-	}
+	t.change(to.Name, func(a *ailments) {
+		a.reach.becomes(to.Name, "")
+		switch {
+		case status == http.StatusUnauthorized && to.API != route.Plain:
+			a.credential.becomes(to.Name, WrongCredential)
+		case status < http.StatusBadRequest:
+			a.credential.becomes(to.Name, "")
+		}
+	})
 }
 
-// noteTrial records what a trial found. That an upstream is busy says nothing, and a registry has no credential to be refused.
-func (t *troubles) noteTrial(to *route.Route, wrong Wrong) {
-	if wrong == WrongBusy || wrong == WrongCredential && to.API == route.Plain {
-		return
-	}
-	t.note(to.Name, wrong)
+// noteTrial records the result of a trial of a route with all its models. A registry refuses no credential, since it gets none. A trial that succeeds
+// clears the credential only if an earlier trial failed on it: some upstreams list their models without checking the credential.
+func (t *troubles) noteTrial(to *route.Route, tried Tried) {
+	t.change(to.Name, func(a *ailments) {
+		if tried.answered {
+			a.reach.becomes(to.Name, "")
+		}
+		switch tried.Wrong {
+		case WrongBusy:
+		case WrongCredential:
+			if to.API != route.Plain {
+				a.credential.becomes(to.Name, WrongCredential)
+				a.tried = true
+			}
+		case WrongModel, "":
+			a.model.becomes(to.Name, tried.Wrong)
+			if a.tried {
+				a.credential.becomes(to.Name, "")
+			}
+		default:
+			a.reach.becomes(to.Name, tried.Wrong)
+		}
+	})
 }
 
-// Troubles lists the routes that do not work, sorted by name. An exchange may have failed after its route was taken away.
+// Troubles lists the routes that do not work, sorted by name, each with what comes first on the way to an answer. An exchange may have failed after its route was taken away.
 func (g *Gateway) Troubles() (all []Trouble) {
 	g.troubles.mu.Lock()
 	defer g.troubles.mu.Unlock()
-	for _, t := range g.troubles.byRoute {
-		if _, ok := g.route(t.Route); ok {
-			all = append(all, t)
+	for name, a := range g.troubles.byRoute {
+		if _, ok := g.route(name); ok {
+			all = append(all, cmp.Or(a.reach, a.credential, a.model))
 		}
 	}
 	slices.SortFunc(all, func(a, b Trouble) int { return cmp.Compare(a.Route, b.Route) })

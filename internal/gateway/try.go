@@ -20,6 +20,8 @@ type Tried struct {
 	Route string `json:"route"`
 	Wrong Wrong  `json:"wrong,omitempty"` // absent where nothing is
 	Text  string `json:"text"`            // for people
+
+	answered bool // the upstream answered something
 }
 
 // Wrong is the kind of what is wrong with a route. The values are API.
@@ -45,7 +47,8 @@ const (
 // trial is one trial of a route.
 type trial struct {
 	*Upstream
-	scrub func(string) string
+	scrub    func(string) string
+	answered bool
 }
 
 // Try asks the upstream of a route something that costs nothing: for the list of its models, and for model. Where model is "", it asks
@@ -56,14 +59,14 @@ func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 		return Tried{}, fmt.Errorf("%w: %q", ErrNoRoute, name)
 	}
 	tried := u.Try(ctx, model, g.Scrub)
-	if ctx.Err() == nil {
-		g.troubles.noteTrial(u.Route, tried.Wrong)
+	if ctx.Err() == nil && model == "" {
+		g.troubles.noteTrial(u.Route, tried)
 	}
 	return tried, nil
 }
 
-// inShort says what is wrong without a name or an address of the network.
-var inShort = map[Wrong]string{
+// troubleTexts describe troubles for people, without names or addresses of the host's network.
+var troubleTexts = map[Wrong]string{
 	WrongName:       "its name cannot be resolved",
 	WrongAddress:    "its address is one that is not dialled",
 	WrongTLS:        "there is no TLS connection that both sides accept",
@@ -76,13 +79,13 @@ var inShort = map[Wrong]string{
 func (u *Upstream) Try(ctx context.Context, model string, scrub func(string) string) Tried {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
-	t := trial{u, scrub}
+	t := &trial{Upstream: u, scrub: scrub}
 	models := []string{model}
 	if model == "" {
 		models = named(u.Route)
 	}
 	text, wrong := t.try(ctx, models)
-	return Tried{u.Route.Name, wrong, text}
+	return Tried{u.Route.Name, wrong, text, t.answered}
 }
 
 // named are the models that a route names in full, as the upstream is told.
@@ -99,7 +102,7 @@ func named(r *route.Route) (all []string) {
 	return all
 }
 
-func (t trial) try(ctx context.Context, models []string) (text string, wrong Wrong) {
+func (t *trial) try(ctx context.Context, models []string) (text string, wrong Wrong) {
 	begun := time.Now()
 	at, lists := listOf(t.Route)
 	status, list, wrong := t.get(ctx, at)
@@ -126,7 +129,7 @@ func (t trial) try(ctx context.Context, models []string) (text string, wrong Wro
 }
 
 // knows asks for a model, unless the list has it.
-func (t trial) knows(ctx context.Context, at *url.URL, model, list string) (text string, wrong Wrong) {
+func (t *trial) knows(ctx context.Context, at *url.URL, model, list string) (text string, wrong Wrong) {
 	if strings.Contains(list, `"`+model+`"`) || strings.Contains(list, `"models/`+model+`"`) {
 		return "", ""
 	}
@@ -154,7 +157,7 @@ func listOf(r *route.Route) (at *url.URL, lists bool) {
 }
 
 // get sends one request. Where something is wrong, said is that in words.
-func (t trial) get(ctx context.Context, at *url.URL) (status int, said string, wrong Wrong) {
+func (t *trial) get(ctx context.Context, at *url.URL) (status int, said string, wrong Wrong) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return 0, t.shown(err.Error()), WrongUpstream
@@ -169,8 +172,9 @@ func (t trial) get(ctx context.Context, at *url.URL) (status int, said string, w
 		return 0, "the credential cannot be had: " + t.shown(err.Error()), WrongCredential
 	}
 	response, err := t.Transport.RoundTrip(request)
+	t.answered = t.answered || err == nil || errors.Is(err, dial.ErrRedirect)
 	if t.Route.API == route.Plain && errors.Is(err, dial.ErrRedirect) {
-		return http.StatusFound, "", "" // of the page at the top, which nobody asks for
+		return http.StatusFound, "", "" // the top page redirects; no client asks for it
 	}
 	if err != nil {
 		words, wrong := failure(err)
@@ -188,7 +192,7 @@ func (t trial) get(ctx context.Context, at *url.URL) (status int, said string, w
 }
 
 // verdict says in words what an answer means, where it means that something is wrong.
-func (t trial) verdict(status int, said string) (text string, wrong Wrong) {
+func (t *trial) verdict(status int, said string) (text string, wrong Wrong) {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Sprintf("the upstream refuses the credential (%d): %s", status, t.shown(said)), WrongCredential
@@ -199,7 +203,7 @@ func (t trial) verdict(status int, said string) (text string, wrong Wrong) {
 }
 
 // shown is a little of a text of strangers, on one line. What is a secret is taken out first: a part of one would not be known.
-func (t trial) shown(text string) string {
+func (t *trial) shown(text string) string {
 	text = strings.Join(strings.Fields(t.scrub(text)), " ")
 	if runes := []rune(text); len(runes) > maxShown {
 		text = string(runes[:maxShown]) + "…"

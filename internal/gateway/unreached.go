@@ -14,12 +14,12 @@ import (
 
 // unreached answers where there is no answer of the upstream's to pass on. The child learns of what kind the failure is; the
 // log has the rest, in which are names and addresses of the host's network.
-func (x *exchange) unreached(ctx context.Context, err error, sent bool) bool {
+func (x *exchange) unreached(ctx context.Context, err error, connected bool) bool {
 	if ctx.Err() != nil {
 		x.event.Code = x.gone()
 		return false
 	}
-	x.door.g.troubles.noteFailure(x.event.Route, err, sent)
+	x.door.g.troubles.noteFailure(x.event.Route, err, connected)
 	words, _ := failure(err)
 	text := "the upstream of the route " + x.event.Route + " did not answer: " + words
 	x.door.sayOnce("upstream", text, errors.New(x.scrubbed(err.Error())))

@@ -10,37 +10,45 @@ import (
 	"torno/internal/retry"
 )
 
-// routesWatch tells operators and clients which routes of the model gateway do not work. It has the gateway try all routes when a gateway
-// process is seen for the first time, and those that do not work again and again, ever more slowly: a trial costs nothing.
+// routesWatch tells operators and clients which routes of the model gateway do not work. When it first sees a gateway process, it has the gateway
+// try all routes; after that it has the broken ones tried again, at growing intervals. A trial costs nothing.
 type routesWatch struct {
-	host    *host
-	try     chan []string // for run; looked alone sends
-	untried atomic.Bool   // the process has not tried all routes yet, so that a route without trouble is not known to work
+	host  *host
+	try   chan trial   // from looked to run
+	tried atomic.Int64 // the last gateway process that has tried all its routes
 
-	// Of looked alone.
+	// Only looked uses these.
 	process int
-	told    map[string]string // by route: what is wrong, as it was said last
+	told    map[string]string // by route: the trouble that was logged last
 	over    func()            // takes the notice back
 	tries   int
 	next    time.Time
 }
 
-func newRoutesWatch(h *host) *routesWatch {
-	return &routesWatch{host: h, try: make(chan []string, 1)}
+// trial names the routes that a gateway process is to try.
+type trial struct {
+	process int
+	names   []string
 }
 
-// looked takes what the gateway says at each look.
+func newRoutesWatch(h *host) *routesWatch {
+	return &routesWatch{host: h, try: make(chan trial, 1)}
+}
+
+// untried reports whether the gateway process has routes that it never tried: without a trouble they are not known to work.
+func (w *routesWatch) untried() bool { return w.tried.Load() != int64(w.process) }
+
+// looked handles a status of the gateway.
 func (w *routesWatch) looked(status control.Status) {
 	if status.Process != w.process {
 		w.process, w.tries = status.Process, 0
-		w.untried.Store(true)
 		w.ask(status.Routes)
 	}
 	w.tell(status.Troubles)
 	switch {
 	case len(status.Troubles) == 0:
 		w.tries = 0
-	case !w.untried.Load() && time.Now().After(w.next):
+	case !w.untried() && time.Now().After(w.next):
 		w.tries++
 		w.next = time.Now().Add(retry.Backoff(w.tries))
 		names := make([]string, len(status.Troubles))
@@ -57,10 +65,10 @@ func (w *routesWatch) ask(names []string) {
 	case <-w.try:
 	default:
 	}
-	w.try <- names
+	w.try <- trial{w.process, names}
 }
 
-// tell says what has changed.
+// tell logs routes that broke or recovered, and raises or withdraws the notice.
 func (w *routesWatch) tell(troubles []control.Trouble) {
 	now := map[string]string{}
 	for _, t := range troubles {
@@ -72,7 +80,7 @@ func (w *routesWatch) tell(troubles []control.Trouble) {
 	for route, text := range w.told {
 		switch _, still := now[route]; {
 		case still:
-		case w.untried.Load():
+		case w.untried():
 			now[route] = text
 		default:
 			w.host.Log.Info("a route works again", "route", route)
@@ -93,9 +101,9 @@ func (w *routesWatch) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case names := <-w.try:
-			w.tryAll(ctx, names)
-			w.untried.Store(false)
+		case t := <-w.try:
+			w.tryAll(ctx, t.names)
+			w.tried.Store(int64(t.process))
 		}
 	}
 }

@@ -58,6 +58,9 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
+// Lives says whether a gateway that Look has started lives, also where it does not answer yet.
+func (s *Supervisor) Lives() bool { return s.started != nil && len(s.started) == 0 }
+
 // End ends the gateway. Where Look has started it, it is gone when End returns.
 func (s *Supervisor) End(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
