@@ -15,11 +15,12 @@ import (
 	"torno/watcher/outbox"
 )
 
-// replace starts the desk's watcher with an empty directory in the place of the outbox's own.
+// replace starts the desk's watcher, as a person does by hand, with an empty directory in the place of the outbox's own.
 func (d *desk) replace() {
 	d.Helper()
 	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".first"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
 	d.lead("main", d.outbox)
+	d.config.Outboxes[0].Remade = true
 	d.open()
 }
 
@@ -183,17 +184,20 @@ func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	}
 }
 
-// TestATmpfsForAnother: what lay on the one before is gone with it, so no disk is missing. Where numbers say nothing, one may be.
-func TestATmpfsForAnother(t *testing.T) {
+// TestATmpfsOfAnEarlierBoot is gone with what lay on it. One of this boot may come back, and where numbers say nothing a disk may.
+func TestATmpfsOfAnEarlierBoot(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop()
 	d.takeJournal()
 	one, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
-	for was, want := range map[inode.Directory]string{{FileSystem: 1, Inode: 2, Birth: 3, Volatile: true}: id, {Inode: 7}: ""} {
-		here := inode.Directory{FileSystem: 4, Inode: 5, Birth: 6, Volatile: true}
-		if !was.Volatile {
-			here = inode.Directory{Inode: 1}
-		}
+	here := inode.Directory{FileSystem: 4, Inode: 5, Birth: 6, Boot: 8}
+	for was, want := range map[inode.Directory]string{
+		{FileSystem: 1, Inode: 2, Birth: 3, Boot: 7}: id,
+		{FileSystem: 1, Inode: 2, Birth: 3, Boot: 8}: "",
+		{FileSystem: 4, Inode: 2, Birth: 3, Boot: 8}: "",
+		{FileSystem: 1, Inode: 2, Birth: 3}:          "",
+		{Inode: 7}:                                   "",
+	} {
 		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: id, Name: "main", Path: d.outbox, Directory: was}}))
 		if got := ids(d.looked([]outbox.Settings{one}, here)); got[0] != want {
 			t.Errorf("%+v in the place of %+v is %q, want %q", here, was, got[0], want)
@@ -209,12 +213,15 @@ func (d *desk) takeJournal() {
 	d.config.Journal = j
 }
 
-// TestAnotherDirectoryOfAnOutbox is taken for it where nothing is unfinished and no disk can be missing.
+// TestAnotherDirectoryOfAnOutbox waits: what belongs there may not be mounted. Where a person runs the watcher by hand it is taken for the outbox,
+// if nothing is unfinished and it lies beside the earlier one.
 func TestAnotherDirectoryOfAnOutbox(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop()
 	d.takeJournal()
-	one, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
+	byHand := func(o outbox.Settings) outbox.Settings { o.Remade = true; return o }
+	service, id := d.settings("main", d.outbox), d.boxIn(d.config.Journal, "main")
+	one := byHand(service)
 	was, baited := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}, d.newOutbox("baited")
 	d.submit(ask{id: "bait", task: "echo bait", outbox: baited})
 	for _, c := range []struct {
@@ -224,12 +231,13 @@ func TestAnotherDirectoryOfAnOutbox(t *testing.T) {
 		want string // "" where it waits
 		says string
 	}{
-		{"itself", was, one, id, ""},
+		{"itself", was, service, id, ""},
 		{"another one beside it", inode.Directory{FileSystem: 1, Inode: 4, Birth: 5}, one, id, ""},
-		{"another one with requests", inode.Directory{FileSystem: 1, Inode: 6, Birth: 7}, d.settings("main", baited), "", "requests lie in that directory"},
-		{"another file system", inode.Directory{FileSystem: 6, Inode: 2, Birth: 3}, one, "", "a disk may be missing"},
-		{"one without a number", inode.Directory{Inode: 2}, one, "", "a disk may be missing"},
-		{"a tmpfs", inode.Directory{FileSystem: 7, Inode: 2, Birth: 4, Volatile: true}, one, "", "a disk may be missing"},
+		{"the same for a service", inode.Directory{FileSystem: 1, Inode: 4, Birth: 5}, service, "", "may not be mounted"},
+		{"another one with requests", inode.Directory{FileSystem: 1, Inode: 6, Birth: 7}, byHand(d.settings("main", baited)), "", "requests lie in that directory"},
+		{"another file system", inode.Directory{FileSystem: 6, Inode: 2, Birth: 3}, one, "", "may not be mounted"},
+		{"one without a number", inode.Directory{Inode: 2}, one, "", "may not be mounted"},
+		{"a tmpfs", inode.Directory{FileSystem: 7, Inode: 2, Birth: 4, Boot: 8}, one, "", "may not be mounted"},
 		{"itself under another name and path", was, d.settings("renamed", d.newOutbox("moved")), id, ""},
 	} {
 		d.must(d.config.Journal.KeepOutboxes(t0(), []journal.Outbox{{ID: id, Name: "main", Path: d.outbox, Directory: was}}))

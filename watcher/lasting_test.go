@@ -310,7 +310,7 @@ func TestAnOutboxThatWasNeverServed(t *testing.T) {
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
-// TestNothingIsAtStake: where nothing is unfinished and no request lies there, another directory takes the place.
+// TestNothingIsAtStake: where a person runs the watcher by hand, nothing is unfinished and no request lies there, another directory takes the place.
 func TestNothingIsAtStake(t *testing.T) {
 	said := &notebook{}
 	d := newDesk(t, told(said))
@@ -318,6 +318,7 @@ func TestNothingIsAtStake(t *testing.T) {
 	d.stop()
 	elsewhere := d.newOutbox("elsewhere")
 	d.lead("main", elsewhere)
+	d.config.Outboxes[0].Remade = true
 	d.open()
 	if n := said.count("another directory"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, &said.text)

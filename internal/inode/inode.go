@@ -15,8 +15,8 @@ import "fmt"
 type Directory struct {
 	FileSystem uint64
 	Inode      uint64
-	Birth      int64 // unix nanoseconds; 0 where the file system does not tell
-	Volatile   bool  // its file system is a tmpfs
+	Birth      int64  // unix nanoseconds; 0 where the file system does not tell
+	Boot       uint64 // of the machine, in which a tmpfs was seen; 0 for another file system
 }
 
 // IsZero says that there is no directory.
@@ -31,10 +31,14 @@ func (d Directory) Same(other Directory) bool {
 	return d.Birth == other.Birth || d.Birth == 0 || other.Birth == 0
 }
 
-// OnFileSystemOf says whether a directory lies on the same file system as another one. One tmpfs counts for another, since what lay on one that
-// is gone is gone with it.
+// IsGone reports whether a directory cannot come back: it lay on a tmpfs, and now, which lies on one too, was seen after another boot.
+func (d Directory) IsGone(now Directory) bool {
+	return d.Boot != 0 && now.Boot != 0 && d.Boot != now.Boot
+}
+
+// OnFileSystemOf reports whether two directories lie on one file system.
 func (d Directory) OnFileSystemOf(other Directory) bool {
-	return d.FileSystem != 0 && d.FileSystem == other.FileSystem || d.Volatile && other.Volatile
+	return d.FileSystem != 0 && d.FileSystem == other.FileSystem
 }
 
 func (d Directory) String() string {

@@ -4,10 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/boot"
 )
 
 // Of looks at an open directory.
@@ -34,9 +38,16 @@ func Of(dir *os.File) (Directory, error) {
 			return Directory{}, fmt.Errorf("look at the file system of %s: %w", dir.Name(), err)
 		}
 	case unix.TMPFS_MAGIC:
-		found.Volatile = true
+		found.Boot = bootNumber()
 	}
 	return found, nil
+}
+
+// bootNumber folds the id of this boot of the machine into a number, or returns 0 if the id is not known.
+func bootNumber() uint64 {
+	digits := strings.ReplaceAll(boot.Now().ID, "-", "")
+	number, _ := strconv.ParseUint(digits[:min(16, len(digits))], 16, 64)
+	return number
 }
 
 // geometry has the layout of the kernel's struct xfs_fsop_geom_v1.

@@ -39,11 +39,11 @@ func (j *Journal) Outboxes(ctx context.Context) ([]Outbox, error) {
 	return many(ctx, j, "list the outboxes", listOutboxes, scanOutbox)
 }
 
-const listOutboxes = `SELECT id, name, named, path, fsid, inode, birth, volatile, lost FROM outboxes ORDER BY name, id`
+const listOutboxes = `SELECT id, name, named, path, fsid, inode, birth, boot, lost FROM outboxes ORDER BY name, id`
 
 func scanOutbox(row scanner) (o Outbox, err error) {
 	d := &o.Directory
-	err = row.Scan(&o.ID, &o.Name, &o.Named, &o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &d.Volatile, &o.Lost)
+	err = row.Scan(&o.ID, &o.Name, &o.Named, &o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, inodeColumn{&d.Boot}, &o.Lost)
 	return o, err
 }
 
@@ -61,7 +61,7 @@ func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
 		}
 		for _, o := range all {
 			d := o.Directory
-			_, err := tx.exec(keepOutbox, o.ID, o.Name, o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, d.Volatile, o.Lost)
+			_, err := tx.exec(keepOutbox, o.ID, o.Name, o.Path, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, inodeColumn{&d.Boot}, o.Lost)
 			if err != nil {
 				return err
 			}
@@ -73,9 +73,9 @@ func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
 const (
 	freeName     = `UPDATE outboxes SET named = 0 WHERE name = ? AND id <> ?`
 	unnameOutbox = `UPDATE outboxes SET named = 0 WHERE id = ?`
-	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, fsid, inode, birth, volatile, lost) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)
+	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, fsid, inode, birth, boot, lost) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, named = 1, path = excluded.path,
-		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, volatile = excluded.volatile, lost = excluded.lost`
+		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, boot = excluded.boot, lost = excluded.lost`
 )
 
 // LookedThrough notes that an outbox was looked through once since it was Lost: what comes from now on has not run.

@@ -121,7 +121,7 @@ var rooms = map[string]room{
 	"sandbox/launchers":           {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
 	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/atomicfile", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"watcher/approvals":           {ours: []string{"delegation", "internal/crash", "internal/journal"}},
-	"internal/inode":              {theirs: []string{unix}},
+	"internal/inode":              {ours: []string{"internal/boot"}, theirs: []string{unix}},
 	"internal/control":            {ours: []string{"delegation", "internal/calendar", "sandbox", "internal/journal", "internal/socket"}},
 	"internal/events":             {ours: []string{"delegation", "internal/evict", "sandbox"}},
 	"internal/evict":              {},

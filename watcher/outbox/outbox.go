@@ -33,6 +33,9 @@ type Settings struct {
 	// Lock takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
 	// served. It is nil where the caller has the lock for as long as the watcher runs.
 	Lock func() error
+	// Remade has the outbox go on in another directory of the same file system, where nothing is unfinished and no request lies there: whoever
+	// runs the watcher by hand has made the directory anew.
+	Remade bool
 }
 
 // beatAfter is how long after a piece of news its heartbeat is sent, so that several share one.
@@ -188,6 +191,7 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
 	box.seen = make(chan struct{})
+	box.Claim.Remade = settings.Remade
 	return box
 }
 

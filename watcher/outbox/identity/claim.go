@@ -15,7 +15,9 @@ import (
 type Claim struct {
 	Name string          // what people call the outbox
 	Dir  *delegation.Dir // the directory that is held
-	Here inode.Directory // its identity; to be set before Identify, which sets what follows
+
+	Remade bool            // another directory beside the earlier one may be the outbox's, see Identify
+	Here   inode.Directory // the directory's identity; to be set before Identify, which sets what follows
 
 	ID   string // what the outbox is, in the journal and in keys
 	Lost bool   // requests that lie there may have run under another journal; for the goroutine that reads requests alone

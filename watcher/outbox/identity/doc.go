@@ -6,9 +6,9 @@
 //	accept     an operator says what such a directory is
 //	served     what a watcher wrote into a directory when it served it
 //
-// A directory that no outbox has is taken for the outbox of its name where nothing is unfinished and it lies on the file system of the
-// directory before it: then that one was removed or moved away, and no disk is missing. Anything else waits for the right
-// directory, which is served again by itself, or for an operator.
+// Where a name leads to a directory that no outbox has, the outbox of that name goes on in it if nothing is unfinished, no request lies there, and what
+// belongs there can come no more: it lay on a tmpfs of an earlier boot, or a person who runs the watcher by hand has made the directory anew. Anything
+// else waits for the right directory, which is served again by itself, or for an operator.
 //
 // What lies in a directory that was last served under another journal, or as another outbox, may have run already: it is looked through once
 // before anything there runs (Claim.Lost).

@@ -25,7 +25,7 @@ func (e *ElsewhereError) Error() string {
 	case e.Twin != "":
 		return e.twin()
 	}
-	leads, stake := "another directory than before", "it is on another file system, so a disk may be missing"
+	leads, stake := "another directory than before", "what belongs there may not be mounted"
 	if e.Whose != "" {
 		leads = "the directory of the outbox that was called " + e.Whose
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"torno/internal/crash"
+	"torno/internal/inode"
 	"torno/internal/journal"
 )
 
@@ -92,9 +93,9 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 	if err != nil {
 		return err
 	}
-	beside := missing.Directory.OnFileSystemOf(claim.Here) && claim.Dir.Why() == nil
+	goesOn := missing.ID != "" && claim.found.ID == "" && claim.Dir.Why() == nil && claim.mayGoOn(missing.Directory)
 	requests := false
-	if beside && claim.found.ID == "" {
+	if goesOn {
 		if requests, err = claim.holdsRequests(ctx); err != nil && claim.Dir.Alive() == nil {
 			return err
 		}
@@ -119,14 +120,20 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 		r.wait(claim, missing, &ElsewhereError{Twin: r.looksLike(claim), Whose: missing.Name})
 	case missing.ID == "":
 		r.take(claim, journal.Outbox{ID: journal.NewOutboxID(append(r.known, r.changed...))})
-	case !beside, requests:
+	case !goesOn, requests:
 		r.wait(claim, missing, &ElsewhereError{Requests: requests})
 	default:
-		claim.log.Warn("the outbox has another directory now, on the same file system; nothing was unfinished and no request lies there, so it goes on there",
+		claim.log.Warn("the outbox has another directory now; nothing was unfinished and no request lies there, so it goes on there",
 			"id", missing.ID, "directory", claim.Here.String(), "had", missing.Directory.String())
 		r.take(claim, missing)
 	}
 	return nil
+}
+
+// mayGoOn says whether the directory that a claim leads to may be the outbox's from now on without an operator's word: nothing can come back from
+// a tmpfs of an earlier boot, and a person who runs the watcher by hand may make the directory anew. Elsewhere what belongs there may not be mounted.
+func (c *Claim) mayGoOn(was inode.Directory) bool {
+	return was.IsGone(c.Here) || c.Remade && was.OnFileSystemOf(c.Here)
 }
 
 // mayBeExchanged says whether a claim's directory looks like another outbox's, and was last served as another one: then its name says nothing. An
