@@ -63,7 +63,11 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	if err := a.confirm(installation, yes); err != nil {
 		return err
 	}
-	if err := installation.Purge(ctx, config, a.launchers, slog.New(slog.DiscardHandler)); err != nil {
+	err = installation.Purge(ctx, config, a.launchers, slog.New(slog.DiscardHandler))
+	if installation.Ended > 0 {
+		a.Say("%d runs were ended with their sandboxes; the next watcher of this state directory answers them", installation.Ended)
+	}
+	if err != nil {
 		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows what is left", installation.ID))
 	}
 	if a.JSON {

@@ -66,7 +66,7 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep, wait bool) error {
 	o := serve.Options{Config: config, Log: log, Launchers: a.launchers, Wait: wait, WithState: func() error {
 		return keepKey(found.Key, config.KeyFile(found.Name), config.State)
 	}}
-	o.EndGateway = a.source.config == ""
+	o.Quick = a.source.config == ""
 	signals := make(chan os.Signal, 8)
 	o.Signals = signals
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

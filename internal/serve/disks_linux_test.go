@@ -1,19 +1,23 @@
 package serve
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/inode"
 	"torno/test/disk"
+	"torno/test/missing"
 )
 
-// newShopOnADisk is a shop whose outbox lies on a disk of its own.
+// newShopOnADisk makes a shop whose outbox lies on a disk of its own.
 func newShopOnADisk(t *testing.T, size int64, mkfs string) (s *shop, dir string) {
 	t.Helper()
 	dir = disk.New(t, size, mkfs, "-q")
@@ -45,7 +49,7 @@ func TestADiskIsMountedAMomentTooLate(t *testing.T) {
 			ended = s.open()
 			status, err := client.Status(t.Context())
 			s.must(err)
-			if !strings.Contains(status.Outboxes[0].Trouble, "a disk may be missing") {
+			if !strings.Contains(status.Outboxes[0].Trouble, "what belongs there may not be mounted") {
 				t.Errorf("of the mount point it says %q", status.Outboxes[0].Trouble)
 			}
 			if said := s.said.String(); strings.Contains(said, "msg=try") || strings.Contains(said, `outboxes="`+dir) {
@@ -62,6 +66,43 @@ func TestADiskIsMountedAMomentTooLate(t *testing.T) {
 			s.stop(ended)
 		})
 	}
+}
+
+// TestABindMountComesTooLate: its mount point lies on the same file system as the directory that is mounted there, and is not taken for it.
+func TestABindMountComesTooLate(t *testing.T) {
+	s := newShop(t)
+	dir := s.config.Outboxes[0].Dir
+	real := dir + ".real"
+	s.must(errors.Join(os.MkdirAll(filepath.Join(real, "workspaces"), 0o755), os.MkdirAll(filepath.Join(dir, "workspaces"), 0o755)))
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	mount := func() {
+		if err := unix.Mount(real, dir, "", unix.MS_BIND, ""); err != nil {
+			missing.Skip(t, "nothing can be mounted here:", err)
+		}
+	}
+	mount()
+	client := control.Dial(s.config.State)
+	ended := s.open()
+	s.ask("s1", "echo one")
+	s.answer("s1")
+	s.stop(ended)
+	s.must(unix.Unmount(dir, 0))
+	s.said.reset()
+	ended = s.open()
+	status, err := client.Status(t.Context())
+	s.must(err)
+	if !strings.Contains(status.Outboxes[0].Trouble, "what belongs there may not be mounted") {
+		t.Errorf("of the mount point it says %q", status.Outboxes[0].Trouble)
+	}
+	mount()
+	s.ask("s2", "echo two")
+	if r := s.answer("s2"); r.Status != delegation.StatusCompleted {
+		t.Errorf("a request at the mount: %+v", r)
+	}
+	if ran := s.world.Released(); len(ran) != 2 {
+		t.Errorf("two requests, and %v ran", ran)
+	}
+	s.stop(ended)
 }
 
 // TestTwoCopiesOfOneDisk have directories with the same numbers. The outbox that is known is served, and the copy when an operator has said that

@@ -73,7 +73,7 @@ func (h *host) tendGateway(ctx context.Context) error {
 		s.Program = func() (string, error) { return programs.Find("model-gateway", h.Config.Gateway.Program) }
 		s.User = h.gatewayUser()
 	}
-	if h.EndGateway {
+	if h.Quick {
 		h.later(func() error { return h.endGateway(s) })
 	}
 	h.beside(ctx, s.Look, s.Run)
@@ -186,12 +186,17 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.Timing.respond())
 	defer cancel()
 	status, err := h.gateway.Status(ctx)
+	for errors.Is(err, control.ErrNoGateway) && s.Lives() && retry.Pause(ctx, retry.Later) == nil { // it restores its doors before it listens
+		status, err = h.gateway.Status(ctx)
+	}
 	switch {
+	case errors.Is(err, control.ErrNoGateway) && !s.Lives():
+		return nil // there is none
 	case err == nil && status.Doors > 0:
 		h.Log.Info("the model gateway goes on, with its credentials, for the children that still run; the next watcher of this directory takes it",
 			"process", status.Process, "children", status.Doors)
 		return nil
-	case err == nil, errors.Is(err, control.ErrNoGateway): // one that was just started may not listen yet
+	case err == nil, errors.Is(err, control.ErrNoGateway):
 		err = s.End(ctx)
 	}
 	if err != nil {
@@ -203,14 +208,25 @@ func (h *host) endGateway(s *process.Supervisor) error {
 }
 
 // emptyGateway takes the routes from a gateway that an earlier configuration has left. It goes on for the doors that are open, and
-// refuses what comes through them.
+// refuses what comes through them. Where somebody runs the watcher by hand and no door is open, the gateway is ended.
 func (h *host) emptyGateway(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
 	defer cancel()
 	client := control.Dial(h.Config.GatewayState())
 	defer client.Close()
 	status, err := client.Status(asking)
-	if err != nil || len(status.Routes) == 0 {
+	if err != nil {
+		return
+	}
+	if h.Quick && status.Doors == 0 {
+		if _, err := client.Stop(asking); err != nil {
+			h.Log.Warn("the model gateway of an earlier start was not ended, and goes on with its credentials", "process", status.Process, "error", err)
+			return
+		}
+		h.Log.Info("the model gateway of an earlier start was ended: this one has no routes", "process", status.Process)
+		return
+	}
+	if len(status.Routes) == 0 {
 		return
 	}
 	if _, err := client.Configure(asking, nil); err != nil {

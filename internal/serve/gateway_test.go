@@ -162,7 +162,7 @@ func TestTheGatewayOutlivesTheWatcher(t *testing.T) {
 // TestTheGatewayEndsWithItsWatcher where the watcher wants that, and not while a child that still runs has a door.
 func TestTheGatewayEndsWithItsWatcher(t *testing.T) {
 	s := withGateway(t, claude)
-	s.endsGateway = true
+	s.quick = true
 	ended := s.open()
 	pid := s.routes("claude")
 	client := s.gateway()
@@ -181,6 +181,21 @@ func TestTheGatewayEndsWithItsWatcher(t *testing.T) {
 	s.stop(s.open())
 	s.gone(pid)
 	if _, err := client.Status(t.Context()); !errors.Is(err, gatewaycontrol.ErrNoGateway) || !strings.Contains(s.said.String(), "the model gateway was ended, too") {
+		t.Errorf("its status is %v:\n%s", err, &s.said)
+	}
+}
+
+// TestAGatewayThatNobodyWants: a start by hand without routes ends the gateway of the start before.
+func TestAGatewayThatNobodyWants(t *testing.T) {
+	s := withGateway(t, claude)
+	ended := s.open()
+	pid := s.routes("claude")
+	s.stop(ended)
+	s.config, s.quick = s.routed("{}"), true
+	s.said.reset()
+	s.stop(s.open())
+	s.gone(pid)
+	if _, err := s.gateway().Status(t.Context()); !errors.Is(err, gatewaycontrol.ErrNoGateway) || !strings.Contains(s.said.String(), "of an earlier start was ended") {
 		t.Errorf("its status is %v:\n%s", err, &s.said)
 	}
 }
@@ -223,7 +238,7 @@ func (s *shop) notices() (codes []delegation.NoticeCode) {
 	return codes
 }
 
-// TestAVendorThatCannotBeReached is said when the watcher starts, before any child needs it, and until it answers.
+// TestAVendorThatCannotBeReached: the watcher tells at its start, before any child needs the vendor, and takes that back when the vendor answers.
 func TestAVendorThatCannotBeReached(t *testing.T) {
 	var away atomic.Bool
 	up := standin.New(routeKey)

@@ -37,8 +37,9 @@ type Options struct {
 	Config configs.Config
 	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.
 	MakeOutbox bool
-	// EndGateway has the model gateway end with the watcher, once no child needs it.
-	EndGateway bool
+	// Quick is the watcher of `run --dir`, which somebody starts and ends by hand: the model gateway ends with it once no child needs it, and
+	// an outbox whose directory was made anew goes on in the new one.
+	Quick bool
 	// WithState is called once the state directory is this watcher's alone, before anything of it is used. It may be nil.
 	WithState func() error
 	// Wait has the watcher wait for an outbox of MakeOutbox that another one serves. Without it, it names the other one and ends. The
@@ -288,6 +289,7 @@ func (h *host) outboxes() []outbox.Settings {
 		all = append(all, outbox.Settings{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
 			MaxRequestBytes: o.MaxRequestBytes, Tree: outbox.Tree(o.Tree), Lock: h.locks[i].lock,
+			Remade: h.Quick,
 		})
 	}
 	return all

@@ -82,15 +82,26 @@ func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	return lone(l, errs)
 }
 
-// purge removes everything that an installation has. A launcher that was never used and cannot be asked now has nothing.
-func purge(ctx context.Context, l launcher.List, s setting) error {
+// purge removes everything that an installation has, launcher by launcher. removed is told of each launcher when its sandboxes are gone, before its
+// directory goes: that says on which site they were, so a purge that ends between the two can be made again. A launcher that was never
+// used and cannot be asked now has nothing.
+func purge(ctx context.Context, l launcher.List, s setting, removed func(launcher string) error) error {
 	var errs []error
+	for name, handles := range s.handles {
+		if l.Find(name) == nil {
+			errs = append(errs, fmt.Errorf("the sandboxes of %d runs are %s's, which this program cannot ask", len(handles), name))
+		}
+	}
 	for _, kind := range l {
 		dir := filepath.Join(s.stateDir, kind.Name)
-		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) && kind.Reach(ctx, s.config.SettingsOf(kind.Name)) != nil {
+		_, missing := os.Lstat(dir)
+		if errors.Is(missing, fs.ErrNotExist) && len(s.handles[kind.Name]) == 0 && kind.Reach(ctx, s.config.SettingsOf(kind.Name)) != nil {
 			continue
 		}
 		err := kind.Purge(ctx, s.of(kind.Name))
+		if err == nil {
+			err = removed(kind.Name)
+		}
 		if err == nil {
 			err = removeTree(dir)
 		}

@@ -91,98 +91,101 @@ func TestTwoWatchers(t *testing.T) {
 	attack.Record(t, trial)
 }
 
+// badStates are state directories that a watcher refuses, and how each is mended.
+var badStates = map[string]struct {
+	spoil, mend func(s *shop)
+	want        string
+}{
+	"another owner": {
+		func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chown(s.config.State, user, user)) },
+		func(s *shop) { s.must(os.Chown(s.config.State, 0, 0)) },
+		"state belongs to user 2000000077",
+	},
+	"below another user's directory": {
+		func(s *shop) {
+			s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
+			s.must(os.MkdirAll(s.config.State, 0o700))
+			s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
+		},
+		func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
+		"hers belongs to user 2000000077",
+	},
+	"to be made below another user's directory": {
+		func(s *shop) {
+			s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
+			s.must(os.Mkdir(filepath.Join(s.dir, "hers"), 0o755))
+			s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
+		},
+		func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
+		"hers belongs to user 2000000077",
+	},
+	"by a link of another user": {
+		func(s *shop) {
+			s.must(os.MkdirAll(filepath.Join(s.dir, "real", "state"), 0o700))
+			s.must(os.Mkdir(filepath.Join(s.dir, "shared"), 0o755))
+			s.must(os.Chmod(filepath.Join(s.dir, "shared"), os.ModeSticky|0o777))
+			link := filepath.Join(s.dir, "shared", "link")
+			s.must(os.Symlink(filepath.Join(s.dir, "real"), link))
+			s.must(os.Lchown(link, user, user))
+			s.config.State = filepath.Join(link, "state")
+		},
+		func(s *shop) { s.must(os.Lchown(filepath.Join(s.dir, "shared", "link"), 0, 0)) },
+		"link belongs to user 2000000077",
+	},
+	"open to the group": {
+		func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chmod(s.config.State, 0o770)) },
+		func(s *shop) { s.must(os.Chmod(s.config.State, 0o700)) },
+		"is open to others",
+	},
+	"open to read": {
+		func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chmod(s.config.State, 0o701)) },
+		func(s *shop) { s.must(os.Chmod(s.config.State, 0o700)) },
+		"is open to others",
+	},
+	"a link": {
+		func(s *shop) {
+			s.must(os.Mkdir(s.config.State+".real", 0o700))
+			s.must(os.Symlink(s.config.State+".real", s.config.State))
+		},
+		func(s *shop) { s.config.State += ".real" },
+		"is not a directory",
+	},
+	"in an outbox, by a mount": {
+		func(s *shop) {
+			inside := filepath.Join(s.config.Outboxes[0].Dir, "state")
+			s.must(os.MkdirAll(inside, 0o700))
+			s.config.State = s.alias(inside, "alias")
+		},
+		func(s *shop) { s.config.State = filepath.Join(s.dir, "state") },
+		"by another name that a mount gives it",
+	},
+	"a root, by a mount": {
+		func(s *shop) { s.addRoot(s.alias(s.config.State, "alias")) },
+		func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
+		"by another name that a mount gives it",
+	},
+	"in a root, by a mount": {
+		func(s *shop) {
+			s.config.State = filepath.Join(s.dir, "above/state")
+			s.addRoot(s.alias(filepath.Join(s.dir, "above"), "alias"))
+		},
+		func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
+		"by another name that a mount gives it",
+	},
+	"above a root, by a mount": {
+		func(s *shop) { s.addRoot(s.alias(filepath.Join(s.config.State, "docker"), "alias")) },
+		func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
+		"by another name that a mount gives it",
+	},
+}
+
 // TestBadStates are those that others could have a hand in. Each is taken once what is wrong with it is mended.
 func TestBadStates(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give directories to others: nothing was tried")
 	}
 	trial := attack.Trial{Row: "H2", Where: "fake", Oracle: true}
-	for name, c := range map[string]struct {
-		spoil, mend func(s *shop)
-		want        string
-	}{
-		"another owner": {
-			func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chown(s.config.State, user, user)) },
-			func(s *shop) { s.must(os.Chown(s.config.State, 0, 0)) },
-			"state belongs to user 2000000077",
-		},
-		"below another user's directory": {
-			func(s *shop) {
-				s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
-				s.must(os.MkdirAll(s.config.State, 0o700))
-				s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
-			},
-			func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
-			"hers belongs to user 2000000077",
-		},
-		"to be made below another user's directory": {
-			func(s *shop) {
-				s.config.State = filepath.Join(s.dir, "hers", "deep", "state")
-				s.must(os.Mkdir(filepath.Join(s.dir, "hers"), 0o755))
-				s.must(os.Chown(filepath.Join(s.dir, "hers"), user, user))
-			},
-			func(s *shop) { s.must(os.Chown(filepath.Join(s.dir, "hers"), 0, 0)) },
-			"hers belongs to user 2000000077",
-		},
-		"by a link of another user": {
-			func(s *shop) {
-				s.must(os.MkdirAll(filepath.Join(s.dir, "real", "state"), 0o700))
-				s.must(os.Mkdir(filepath.Join(s.dir, "shared"), 0o755))
-				s.must(os.Chmod(filepath.Join(s.dir, "shared"), os.ModeSticky|0o777))
-				link := filepath.Join(s.dir, "shared", "link")
-				s.must(os.Symlink(filepath.Join(s.dir, "real"), link))
-				s.must(os.Lchown(link, user, user))
-				s.config.State = filepath.Join(link, "state")
-			},
-			func(s *shop) { s.must(os.Lchown(filepath.Join(s.dir, "shared", "link"), 0, 0)) },
-			"link belongs to user 2000000077",
-		},
-		"open to the group": {
-			func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chmod(s.config.State, 0o770)) },
-			func(s *shop) { s.must(os.Chmod(s.config.State, 0o700)) },
-			"is open to others",
-		},
-		"open to read": {
-			func(s *shop) { s.must(os.Mkdir(s.config.State, 0o700)); s.must(os.Chmod(s.config.State, 0o701)) },
-			func(s *shop) { s.must(os.Chmod(s.config.State, 0o700)) },
-			"is open to others",
-		},
-		"a link": {
-			func(s *shop) {
-				s.must(os.Mkdir(s.config.State+".real", 0o700))
-				s.must(os.Symlink(s.config.State+".real", s.config.State))
-			},
-			func(s *shop) { s.config.State += ".real" },
-			"is not a directory",
-		},
-		"in an outbox, by a mount": {
-			func(s *shop) {
-				inside := filepath.Join(s.config.Outboxes[0].Dir, "state")
-				s.must(os.MkdirAll(inside, 0o700))
-				s.config.State = s.alias(inside, "alias")
-			},
-			func(s *shop) { s.config.State = filepath.Join(s.dir, "state") },
-			"by another name that a mount gives it",
-		},
-		"a root, by a mount": {
-			func(s *shop) { s.addRoot(s.alias(s.config.State, "alias")) },
-			func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
-			"by another name that a mount gives it",
-		},
-		"in a root, by a mount": {
-			func(s *shop) {
-				s.config.State = filepath.Join(s.dir, "above/state")
-				s.addRoot(s.alias(filepath.Join(s.dir, "above"), "alias"))
-			},
-			func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
-			"by another name that a mount gives it",
-		},
-		"above a root, by a mount": {
-			func(s *shop) { s.addRoot(s.alias(filepath.Join(s.config.State, "docker"), "alias")) },
-			func(s *shop) { s.config.Outboxes[0].Allow = s.config.Outboxes[0].Allow[:1] },
-			"by another name that a mount gives it",
-		},
-	} {
+	for name, c := range badStates {
 		s := newShop(t)
 		c.spoil(s)
 		trial.Tried++

@@ -28,6 +28,7 @@ import (
 type Installation struct {
 	ID    string
 	State string
+	Ended int // runs that Purge has ended together with their sandboxes
 
 	handles map[string][]sandbox.Handle // of runs that have not ended
 	held    *lock.Lock
@@ -64,12 +65,8 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
-	removed := purge(ctx, kinds, setting)
-	if removed == nil {
-		removed = i.endRuns(ctx, log)
-	}
 	errs := []error{
-		removed, removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName)),
+		purge(ctx, kinds, setting, func(launcher string) error { return i.endRuns(ctx, launcher) }), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name)), removeTree(filepath.Join(i.State, calendar.FileName)),
 		removeTree(filepath.Join(i.State, calendar.FileName+atomicfile.DraftSuffix))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
@@ -78,7 +75,7 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	setting.handles = nil
 	for _, dir := range left {
 		setting.installation, setting.stateDir = strings.TrimPrefix(filepath.Base(dir), trialPrefix), dir
-		err := errors.Join(purge(ctx, kinds, setting), stopGateway(ctx, filepath.Join(dir, configs.GatewayName), log))
+		err := errors.Join(purge(ctx, kinds, setting, noRuns), stopGateway(ctx, filepath.Join(dir, configs.GatewayName), log))
 		if err == nil {
 			err = removeTree(dir)
 		}
@@ -91,39 +88,41 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	return errors.Join(errs...)
 }
 
-// endRuns ends the runs whose sandboxes were removed, so that the next watcher answers them.
-func (i *Installation) endRuns(ctx context.Context, log *slog.Logger) (err error) {
+// noRuns ends no runs: a trial removes its journal with all else.
+func noRuns(string) error { return nil }
+
+// endRuns ends the runs whose sandboxes a launcher has removed, so that the next watcher answers them.
+func (i *Installation) endRuns(ctx context.Context, launcher string) (err error) {
+	if len(i.handles[launcher]) == 0 {
+		return nil
+	}
 	j, err := journal.Open(ctx, filepath.Join(i.State, JournalName))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	ended := 0
 	for after := int64(0); ; {
 		runs, err := j.Unfinished(ctx, after, unfinishedAtOnce)
 		if err != nil || len(runs) == 0 {
-			if ended > 0 {
-				log.Warn("runs were ended with their sandboxes; the next watcher of this state directory answers them", "runs", ended)
-			}
 			return err
 		}
 		for _, r := range runs {
 			after = r.Seq
-			if r.State == delegation.StateEnded || r.Handle == nil {
+			if r.State == delegation.StateEnded || r.Handle == nil || r.Handle.Launcher != launcher {
 				continue
 			}
-			ended++
 			if err := j.Move(ctx, r.Key, r.State, delegation.StateEnded, journal.Change{
 				Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 				Text: "The run's sandbox was removed by watcher purge.", Hint: "Ask again with a new request_id.",
 			}); err != nil {
 				return err
 			}
+			i.Ended++
 		}
 	}
 }
 
-// unfinishedAtOnce is how many unfinished runs are in memory at once.
+// unfinishedAtOnce bounds how many unfinished runs are read at once.
 const unfinishedAtOnce = 256
 
 // removeKeys removes the keys of agents that were kept for the gateway.

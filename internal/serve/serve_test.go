@@ -31,6 +31,7 @@ import (
 	"torno/sandbox/launchers"
 	"torno/sandbox/sandboxtest"
 	"torno/test/house"
+	"torno/test/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,7 +60,8 @@ type shop struct {
 	beforeOpen  func(context.Context) error // called when a launcher is opened
 	about       func(context.Context) error // called when the engine is asked about itself
 	asItIs      bool                        // no outbox is made
-	endsGateway bool                        // with the host, as --dir has it
+	purgeErr    error                       // what removing all fails with
+	quick       bool                        // as --dir has it
 }
 
 // paper collects what is logged.
@@ -149,7 +151,7 @@ func (s *shop) launchers() launcher.List {
 		Left: func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return s.left, nil },
 		Purge: func(_ context.Context, setting launcher.Setting) error {
 			s.purged = append(s.purged, string(setting.Installation))
-			return nil
+			return s.purgeErr
 		},
 	}}
 	if s.gvisor.world != nil {
@@ -164,7 +166,7 @@ func (s *shop) options() Options {
 	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
 		Config: config, MakeOutbox: !s.asItIs, Wait: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
-		Log: s.log(), EndGateway: s.endsGateway,
+		Log: s.log(), Quick: s.quick,
 	}
 }
 
@@ -195,11 +197,14 @@ func (s *shop) open() <-chan error {
 
 func (s *shop) eventually(what string, holds func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("it never came true that %s; the log is\n%s", what, &s.said)
+	came := false
+	defer func() {
+		if !came {
+			s.Logf("the log is\n%s", &s.said)
 		}
-	}
+	}()
+	wait.Until(s, what, holds)
+	came = true
 }
 
 // end waits for the end.

@@ -155,7 +155,7 @@ func (t *Trial) Close() error {
 	if t.state == "" {
 		return errors.Join(errs...)
 	}
-	if err := errors.Join(append(errs, purge(ctx, touched, t.setting()))...); err != nil {
+	if err := errors.Join(append(errs, purge(ctx, touched, t.setting(), noRuns))...); err != nil {
 		return err
 	}
 	if err := removeTree(t.state); err != nil || !t.madeState {

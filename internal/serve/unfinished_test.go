@@ -94,6 +94,37 @@ func TestAPurgeEndsTheRunsOfItsSandboxes(t *testing.T) {
 	s.stop(ended)
 }
 
+// TestAPurgeThatFailsForOneLauncher ends the runs of the other one all the same, and can be made again. It ends no run whose launcher it cannot ask.
+func TestAPurgeThatFailsForOneLauncher(t *testing.T) {
+	s := newAutoShop(t)
+	s.strand()
+	purge := func() (unfinished int, err error) {
+		i, err := LockInstallation(t.Context(), s.config.State, "the test")
+		s.must(err)
+		defer func() { s.must(i.Unlock()) }()
+		unfinished = len(i.handles["gvisor"])
+		return unfinished, i.Purge(t.Context(), s.config, s.launchers(), quiet)
+	}
+	down := errors.New("it is down")
+	for _, c := range []struct {
+		gvisor, docker error
+		unfinished     int // before it
+	}{{down, nil, 1}, {nil, down, 1}, {nil, nil, 0}} {
+		if c.gvisor != nil {
+			s.must(os.RemoveAll(filepath.Join(s.config.State, "gvisor"))) // as where the journal alone was restored
+		}
+		s.gvisor.absent, s.purgeErr = c.gvisor, c.docker
+		if unfinished, err := purge(); unfinished != c.unfinished || errors.Is(err, down) != (c.gvisor != nil || c.docker != nil) {
+			t.Errorf("with gVisor %v and Docker %v: %d runs, %v", c.gvisor, c.docker, unfinished, err)
+		}
+	}
+	ended := s.open()
+	if r := s.answer("s1"); r.Reason != delegation.ReasonLost {
+		t.Errorf("the run is answered %+v", r)
+	}
+	s.stop(ended)
+}
+
 // TestSandboxesThatNobodyNotedAreFound: where a launcher says that it has some of ours, it is opened for them alone.
 func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 	s := newAutoShop(t)
