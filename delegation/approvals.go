@@ -3,6 +3,9 @@ package delegation
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,6 +34,34 @@ type ApprovalEvent struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // of one that was asked
 	Outcome   string    `json:"outcome,omitempty"`   // of one that was decided: approved, denied, withdrawn
 	By        string    `json:"by,omitempty"`        // policy, parent, operator, time, agent, change, end
+}
+
+// shortDigest is how many digits of a digest people see, and have to type.
+const shortDigest = 8
+
+// ShortDigest returns the beginning of a digest, for people.
+func ShortDigest(digest string) string { return digest[:min(shortDigest, len(digest))] }
+
+// ApprovalName names a question for a person to type: by its number, which no other question of the run gets, and by the beginning of its digest. A
+// digest alone would not do: a child can have two calls ready whose digests begin alike.
+func ApprovalName(number int, digest string) string {
+	return fmt.Sprintf("%d %s", number, ShortDigest(digest))
+}
+
+// NamesApproval reports whether words name a question as ApprovalName does.
+func NamesApproval(words []string, number int, digest string) bool {
+	return len(words) == 2 && words[0] == strconv.Itoa(number) && beginsDigest(words[1], digest)
+}
+
+// MeansApproval reports whether each word is the number of a question or the beginning of its digest. No words mean every question.
+func MeansApproval(words []string, number int, digest string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool {
+		return word != strconv.Itoa(number) && !beginsDigest(word, digest)
+	})
+}
+
+func beginsDigest(word, digest string) bool {
+	return len(word) >= shortDigest && strings.HasPrefix(digest, word)
 }
 
 // IsDigest says whether a text has the form of a question's digest.

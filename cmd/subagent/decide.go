@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,12 +13,13 @@ import (
 
 func (c *app) approveCommand() cli.Command {
 	return c.decideCommand(delegation.Approve, cli.Command{
-		Name: "approve", Operands: "ID DIGEST", Brief: "let a child's agent do what it asks about",
+		Name: "approve", Operands: "ID APPROVAL DIGEST", Brief: "let a child's agent do what it asks about",
 		About: `
 A child that is waiting asks whether its agent may call a tool; subagent list --json and subagent logs show what it would do, in the child's
-words. DIGEST is the beginning of the call's digest, 8 digits or more: what is approved is that call and no other, once. Without it the
-question is shown, with its digest, and nothing is approved: a child could exchange its question for another one while you look at it.`,
-		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 5be1c0de"},
+words. APPROVAL is the question's number, and DIGEST the beginning of the call's digest, 8 digits or more: what is approved is that call and no
+other, once. Without both the question is shown, with the line that approves it, and nothing is approved: a child could exchange its question
+for another one while you look at it.`,
+		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 1 5be1c0de"},
 	})
 }
 
@@ -39,23 +39,22 @@ func (c *app) decideCommand(as delegation.Decision, command cli.Command) cli.Com
 		{Name: "within", Value: "TIME", Help: "how long to wait until the watcher has it; by default 30s", Set: cli.Duration(&within)},
 	}
 	command.Run = func(ctx context.Context, args cli.Args) (int, error) {
-		operands := args.Words
-		if len(operands) == 0 || len(operands) > 2 {
-			return 0, cli.Usage("%s takes an id and at most one approval", command.Name)
+		operands, most := args.Words, 2
+		if as == delegation.Approve {
+			most = 3
 		}
-		which := ""
-		if len(operands) == 2 {
-			which = operands[1]
+		if len(operands) == 0 || len(operands) > most {
+			return 0, cli.Usage("%s takes %s", command.Name, command.Operands)
 		}
 		if as == delegation.Approve && len(args.Behind) > 0 {
 			return 0, cli.Usage("approve takes no text: the agent is told of a denial only")
 		}
-		return c.decide(ctx, operands[0], which, as, strings.Join(args.Behind, " "), within)
+		return c.decide(ctx, operands[0], operands[1:], as, strings.Join(args.Behind, " "), within)
 	}
 	return command
 }
 
-func (c *app) decide(ctx context.Context, id, which string, as delegation.Decision, why string, within time.Duration) (int, error) {
+func (c *app) decide(ctx context.Context, id string, named []string, as delegation.Decision, why string, within time.Duration) (int, error) {
 	m, err := c.open()
 	if err != nil {
 		return 0, err
@@ -65,8 +64,8 @@ func (c *app) decide(ctx context.Context, id, which string, as delegation.Decisi
 	if err != nil {
 		return 0, err
 	}
-	seen, err := pick(run, which)
-	if err == nil && as == delegation.Approve && !isDigest(which) {
+	seen, err := pick(run, named)
+	if err == nil && as == delegation.Approve && !delegation.NamesApproval(named, seen.Approval, seen.Digest) {
 		err = unseen(run.ID(), seen)
 	}
 	if err != nil {
@@ -86,23 +85,20 @@ func (c *app) decide(ctx context.Context, id, which string, as delegation.Decisi
 	return exitCompleted, nil
 }
 
-// minDigest is the shortest beginning of a digest that counts as one; a shorter one is a number.
-const minDigest = 8
-
-func isDigest(which string) bool { return len(which) >= minDigest }
-
-// unseen is an approval of whatever waits: since it was looked at that may have become another call.
+// unseen tells what an approval without the question's name would approve: whatever waits now, which may be another call than the one that was looked at.
 func unseen(id string, seen delegation.PendingApproval) error {
-	return cli.Usage("nothing is approved yet. It asks: %s. If that may be done: subagent approve %s %s", askText(seen), id, seen.Digest[:minDigest])
+	return cli.Usage("nothing is approved yet. It asks: %s. If that may be done: subagent approve %s %s", askText(seen), id, nameOf(seen))
 }
 
-// pick is the question that is meant.
-func pick(run *manager.Run, which string) (delegation.PendingApproval, error) {
-	waiting := run.Approvals()
-	number, _ := strconv.Atoi(which)
+func nameOf(a delegation.PendingApproval) string {
+	return delegation.ApprovalName(a.Approval, a.Digest)
+}
+
+// pick finds the one question that the words name: each by its number or by the beginning of its digest.
+func pick(run *manager.Run, named []string) (delegation.PendingApproval, error) {
 	var found []delegation.PendingApproval
-	for _, a := range waiting {
-		if which == "" || a.Approval == number || isDigest(which) && strings.HasPrefix(a.Digest, which) {
+	for _, a := range run.Approvals() {
+		if delegation.MeansApproval(named, a.Approval, a.Digest) {
 			found = append(found, a)
 		}
 	}
@@ -111,10 +107,10 @@ func pick(run *manager.Run, which string) (delegation.PendingApproval, error) {
 		return found[0], nil
 	case len(found) > 1:
 		return delegation.PendingApproval{}, cli.Usage("%d questions of %s wait; say which one", len(found), run.ID())
-	case which == "":
+	case len(named) == 0:
 		return delegation.PendingApproval{}, fmt.Errorf("%s: %w", run.ID(), manager.ErrNoApproval)
 	}
-	return delegation.PendingApproval{}, fmt.Errorf("%s, approval %s: %w", run.ID(), which, manager.ErrNoApproval)
+	return delegation.PendingApproval{}, fmt.Errorf("%s, approval %s: %w", run.ID(), strings.Join(named, " "), manager.ErrNoApproval)
 }
 
 // askText is a question in one line. Its words are the child's.
@@ -123,5 +119,5 @@ func askText(a delegation.PendingApproval) string {
 	if a.Cut {
 		more = "…"
 	}
-	return cli.OneLine(fmt.Sprintf("approval %d (%s): %s %s%s", a.Approval, a.Digest[:minDigest], a.Tool, a.Arguments, more))
+	return cli.OneLine(fmt.Sprintf("approval %d (%s): %s %s%s", a.Approval, delegation.ShortDigest(a.Digest), a.Tool, a.Arguments, more))
 }

@@ -66,6 +66,13 @@ func hostDo(outbox, verb string, args []string) error {
 		return h.status(request, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now()})
 	case "child":
 		return h.status(request, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now(), ParentID: args[1], Depth: 2})
+	case "asks":
+		number, err := strconv.Atoi(args[1])
+		asked := delegation.PendingApproval{
+			Approval: number, Digest: args[2] + strings.Repeat(args[1], 64-len(args[2])), Tool: "Bash", Arguments: args[3],
+			AskedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour), DecidedBy: []string{"parent"},
+		}
+		return errors.Join(err, h.status(request, delegation.RunStatus{State: delegation.StateWaiting, Approvals: []delegation.PendingApproval{asked}}))
 	case "output":
 		return h.output(request, delegation.EventType(args[1]), args[2])
 	case "end":
@@ -83,7 +90,7 @@ func (h hostDir) beat(args []string) error {
 	beat := delegation.Heartbeat{
 		Version: 1, Protocol: 1, Watcher: "test", BeatAt: time.Now(), HeartbeatSeconds: 600,
 		Limits:   delegation.WireLimits{RequestBytes: 4096, Running: 4, Queue: 9, MaxTimeoutSeconds: 3600},
-		Profiles: []delegation.ProfileOffer{{Name: "shell"}, {Name: "coder", Agent: "claude", Model: "opus", Launcher: "docker", Description: "it\nthinks"}},
+		Profiles: []delegation.ProfileOffer{{Name: "shell"}, {Name: "coder", TimeoutSeconds: 900, MaxTimeoutSeconds: 5400, Agent: "claude", Model: "opus", Launcher: "docker", Description: "it\nthinks"}},
 		Outbox:   "main", Workspaces: []string{"workspaces", "/src"}, Context: []string{"/doc"}, Running: 2,
 	}
 	switch text := strings.Join(args, " "); text {

@@ -42,7 +42,7 @@ func (c *app) notices(now, before delegation.Notices) {
 func (c *app) questions(id string, now, before []delegation.PendingApproval) {
 	for _, a := range now {
 		if !slices.ContainsFunc(before, func(b delegation.PendingApproval) bool { return a.Digest == b.Digest && a.Approval == b.Approval }) {
-			c.Line(cli.Yellow, id+" asks:", fmt.Sprintf("%s; subagent approve %s %s, or subagent deny with the same", askText(a), id, a.Digest[:minDigest]))
+			c.Line(cli.Yellow, id+" asks:", fmt.Sprintf("%s; subagent approve %s %s, or subagent deny with the same", askText(a), id, nameOf(a)))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"torno/delegation"
 	"torno/internal/cli"
 	"torno/internal/control"
 )
@@ -17,7 +18,7 @@ func (a *app) approvalsCommand() cli.Command {
 		About: `
 Each line is a question of an agent's whether it may call a tool: the run, the question's number and the beginning of the call's digest, when it is denied unless somebody
 decides, the tool and its arguments, which are the child's words; of long ones it has the beginning, and says that they are cut. With --json each is an object on a line, with the whole digest.`,
-		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 5be1c0de"},
+		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 1 5be1c0de"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if operands := args.All(); len(operands) > 0 {
@@ -62,7 +63,7 @@ func (a *app) sayQuestions(questions []control.Question) error {
 		rows = append(rows, []cli.Cell{
 			{Text: cli.OneLine(q.Outbox + "/" + q.Subagent)},
 			{Text: strconv.Itoa(q.Approval)},
-			{Text: digits(q)},
+			{Text: delegation.ShortDigest(q.Digest)},
 			{Text: cli.Age(time.Until(q.ExpiresAt))},
 			{Text: cli.OneLine(q.Tool)},
 			{Text: argumentsText(q)},
@@ -84,12 +85,12 @@ func argumentsText(q control.Question) string {
 func (a *app) approveCommand() cli.Command {
 	var always bool
 	return cli.Command{
-		Name: "approve", Operands: "REF DIGEST", Brief: "let an agent do what it asks about",
+		Name: "approve", Operands: "REF APPROVAL DIGEST", Brief: "let an agent do what it asks about",
 		About: `
-DIGEST is the beginning of the call's digest, as watcher approvals shows it. What is approved is that call, once. Without it the question is shown, and nothing is
+APPROVAL is the question's number, and DIGEST the beginning of the call's digest, as watcher approvals shows them. What is approved is that call, once. Without both the question is shown, and nothing is
 approved: an agent could exchange its question for another one while you look at it. With --always later calls of the same tool with the same command, file or address are approved too, for this run; of a tool that Torno does not know, as one of an MCP server, with all arguments the same.
 ` + reference,
-		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 5be1c0de --always"},
+		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 1 5be1c0de --always"},
 		Options:  append([]cli.Option{{Name: "always", Help: "approve calls like it too, for this run", Set: cli.On(&always)}}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if len(args.Behind) > 0 {
@@ -117,20 +118,25 @@ the run waits.
 
 // decide decides the question that is meant, as it is shown now.
 func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (int, error) {
-	if len(args.Words) == 0 || len(args.Words) > 2 {
+	most := 2
+	if d.Grant {
+		most = 3
+	}
+	if len(args.Words) == 0 || len(args.Words) > most {
 		return 0, cli.Usage("which question? give a REF, and the number of its approval where several wait")
 	}
+	named := args.Words[1:]
 	door, err := a.door(ctx)
 	if err != nil {
 		return 0, err
 	}
-	question, err := pick(ctx, door, args.Words)
+	question, err := pick(ctx, door, args.Words[0], named)
 	if err != nil {
 		return 0, err
 	}
-	if d.Grant && (len(args.Words) < 2 || !isDigest(args.Words[1])) {
+	if d.Grant && !delegation.NamesApproval(named, question.Approval, question.Digest) {
 		return 0, cli.Usage("nothing is approved yet. It asks: %s %s. If that may be done: watcher approve %s %s",
-			cli.OneLine(question.Tool), argumentsText(question), args.Words[0], digits(question))
+			cli.OneLine(question.Tool), argumentsText(question), args.Words[0], nameOf(question))
 	}
 	d.Approval, d.Digest = question.Approval, question.Digest
 	if _, err := door.Decide(ctx, question.Key, d); err != nil {
@@ -147,17 +153,11 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 	return exitOK, nil
 }
 
-// minDigest is the shortest beginning of a digest that counts as one; a shorter one is a number.
-const minDigest = 8
+func nameOf(q control.Question) string { return delegation.ApprovalName(q.Approval, q.Digest) }
 
-func isDigest(which string) bool { return len(which) >= minDigest }
-
-// digits are the beginning of a question's digest.
-func digits(q control.Question) string { return q.Digest[:min(minDigest, len(q.Digest))] }
-
-// pick is the question of a run that waits: the one that is meant, where there are several.
-func pick(ctx context.Context, door *control.Client, words []string) (found control.Question, err error) {
-	run, err := door.Run(ctx, words[0])
+// pick finds the one question of a run that the words name: each by its number or by the beginning of its digest.
+func pick(ctx context.Context, door *control.Client, ref string, named []string) (found control.Question, err error) {
+	run, err := door.Run(ctx, ref)
 	if err != nil {
 		return found, err
 	}
@@ -165,25 +165,20 @@ func pick(ctx context.Context, door *control.Client, words []string) (found cont
 	if err != nil {
 		return found, err
 	}
-	number, which := 0, ""
-	if len(words) == 2 {
-		which = words[1]
-		number, _ = strconv.Atoi(which)
-	}
 	matches := 0
 	for _, q := range all {
-		if q.Key == run.Key && (which == "" || q.Approval == number || isDigest(which) && strings.HasPrefix(q.Digest, which)) {
+		if q.Key == run.Key && delegation.MeansApproval(named, q.Approval, q.Digest) {
 			found = q
 			matches++
 		}
 	}
 	switch matches {
 	case 0:
-		return found, fmt.Errorf("%w: of %s", control.ErrNoQuestion, words[0])
+		return found, fmt.Errorf("%w: of %s", control.ErrNoQuestion, strings.Join(append([]string{ref}, named...), " "))
 	case 1:
 		return found, nil
 	}
-	return found, cli.Usage("%d questions of %s wait; say which one", matches, words[0])
+	return found, cli.Usage("%d questions of %s wait; say which one", matches, ref)
 }
 
 // minReason is how long the reason of a revocation is at least, in bytes: it is for the record.

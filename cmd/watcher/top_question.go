@@ -65,7 +65,7 @@ func (s snapshot) decideFoot(width, height int) cli.Cell {
 	if s.showsAll(width, height) {
 		return cli.Cell{Text: fmt.Sprintf(topDecide, cli.Cut(cli.OneLine(s.deciding.Subagent), 30)), Colour: cli.Yellow}
 	}
-	return cli.Cell{Text: fmt.Sprintf(topPartial, s.deciding.Key[:min(shownKey, len(s.deciding.Key))], digits(*s.deciding)), Colour: cli.Yellow}
+	return cli.Cell{Text: fmt.Sprintf(topPartial, s.deciding.Key[:min(shownKey, len(s.deciding.Key))], nameOf(*s.deciding)), Colour: cli.Yellow}
 }
 
 // pressDeciding is press while a question is shown. Only y and n decide, and y only what can be seen.

@@ -110,10 +110,10 @@ func TestAParentDecides(t *testing.T) {
 		s.replays(denied, other, seen)
 		s.Signal(syscall.SIGKILL)
 		s.Start()
-		if said, ok := s.subagent("approve", "granted", "1"); ok || !strings.Contains(said, "subagent approve granted "+seen.Digest[:8]) {
+		if said, ok := s.subagent("approve", "granted", "1"); ok || !strings.Contains(said, "subagent approve granted 1 "+seen.Digest[:8]) {
 			t.Errorf("approved without its digest: %s", said)
 		}
-		if said, ok := s.subagent("approve", "granted", seen.Digest[:8]); !ok {
+		if said, ok := s.subagent("approve", "granted", "1", seen.Digest[:8]); !ok {
 			t.Errorf("approve: %s", said)
 		}
 		s.asks(denied, 1)
@@ -129,7 +129,7 @@ func TestAParentDecides(t *testing.T) {
 		if !slices.ContainsFunc(seenByModels, func(seen standin.Seen) bool { return strings.Contains(string(seen.Body), "leave it") }) {
 			t.Error("the agent was not told why")
 		}
-		if said, ok := s.subagent("approve", "granted", seen.Digest[:8]); ok {
+		if said, ok := s.subagent("approve", "granted", "1", seen.Digest[:8]); ok {
 			t.Errorf("a second time: %s", said)
 		}
 	})
