@@ -53,14 +53,13 @@ func (c *app) facts(outbox string, beat delegation.Heartbeat) {
 		{{Text: "workspaces"}, {Text: "in " + cmp.Or(strings.Join(beat.Workspaces, ", "), "what the watcher does not say")}},
 		{{Text: "context"}, {Text: "in " + cmp.Or(strings.Join(beat.Context, ", "), "nothing")}},
 		{{Text: "children"}, {Text: fmt.Sprintf("%d run and %d wait; at most %d and %d do", beat.Running, beat.Queued, beat.Limits.Running, beat.Limits.Queue)}},
-		{{Text: "time"}, {Text: "at most " + cli.Age(time.Duration(beat.Limits.MaxTimeoutSeconds)*time.Second) + " with the first profile"}},
 	}
 	c.Out.Table("", rows)
 	fmt.Fprintln(c.Out)
 }
 
 func (c *app) profiles(offers []delegation.ProfileOffer) {
-	rows := [][]cli.Cell{cli.Head("PROFILE", "AGENT", "LAUNCHER", "DESCRIPTION")}
+	rows := [][]cli.Cell{cli.Head("PROFILE", "AGENT", "LAUNCHER", "TIME", "DESCRIPTION")}
 	for _, p := range offers {
 		agent := cmp.Or(p.Agent, "-")
 		if p.Model != "" {
@@ -69,7 +68,19 @@ func (c *app) profiles(offers []delegation.ProfileOffer) {
 		if p.Approvals {
 			agent += ", asks"
 		}
-		rows = append(rows, []cli.Cell{{Text: p.Name}, {Text: agent}, {Text: cmp.Or(p.Launcher, "-")}, {Text: cli.OneLine(p.Description)}})
+		rows = append(rows, []cli.Cell{{Text: p.Name}, {Text: agent}, {Text: cmp.Or(p.Launcher, "-")}, {Text: timeOf(p)}, {Text: cli.OneLine(p.Description)}})
 	}
 	c.Out.Table("", rows)
+}
+
+// timeOf tells how long a child of a profile may run: what it gets by itself, and what it can be given.
+func timeOf(p delegation.ProfileOffer) string {
+	if p.TimeoutSeconds <= 0 {
+		return "-" // an earlier watcher does not say it
+	}
+	text, most := cli.Span(time.Duration(p.TimeoutSeconds)*time.Second), time.Duration(p.MaxTimeoutSeconds)*time.Second
+	if p.MaxTimeoutSeconds > p.TimeoutSeconds {
+		text += ", at most " + cli.Span(most)
+	}
+	return text
 }

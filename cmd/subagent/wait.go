@@ -167,9 +167,6 @@ func (c *app) explainEnd(r manager.Result) {
 	case r.AnswerTruncated:
 		c.Warn("the answer is longer than what is shown; all of it is in " + r.AnswerWhole)
 	}
-	if r.AnswerFrom == manager.FromFile && r.StdoutTail != "" {
-		c.Say("the answer is the file that the child wrote, and not what it printed")
-	}
 	if r.Completed() {
 		c.tail("standard error", r.StderrTail)
 		return

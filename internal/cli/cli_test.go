@@ -321,3 +321,13 @@ func TestOnlyATerminalIsOne(t *testing.T) {
 		}
 	}
 }
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 30 * time.Second: "30s", 10 * time.Minute: "10m", time.Hour: "1h", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 3601 * time.Second: "1h0m1s",
+	} {
+		if got := Span(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}

@@ -48,6 +48,17 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
+// Span is a time without the parts that are zero: 1h30m.
+func Span(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
 // List writes a table of which each row is a thing, cut to the terminal's width. Without a terminal nothing is cut.
 func (o *Output) List(rows [][]Cell) {
 	if width := o.Width(); width > 0 {
