@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"torno/internal/cli"
@@ -14,9 +13,29 @@ import (
 
 // copyOptions say what a new workspace is a copy of.
 type copyOptions struct {
-	dir    string
-	mib    int64
-	limits patch.Limits
+	dir string
+	mib int64
+	how patch.How
+}
+
+// historyOption takes a number of commits, all or none.
+func historyOption(to *patch.History) func(string) error {
+	return func(s string) error {
+		switch s {
+		case "all":
+			*to = patch.AllHistory
+			return nil
+		case "none":
+			*to = patch.NoHistory
+			return nil
+		}
+		var n int
+		if err := cli.Number(&n)(s); err != nil || n > 1<<30 {
+			return errors.New("is neither a number of commits, nor all or none")
+		}
+		*to = patch.History(n)
+		return nil
+	}
 }
 
 // copier fills a new workspace with a copy.
@@ -29,7 +48,7 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 		return nil, err
 	}
 	if from.mib > 0 {
-		from.limits.Bytes = from.mib << 20
+		from.how.Bytes = from.mib << 20
 	}
 	return func(ctx context.Context, w manager.NewWorkspace) error {
 		store, err := c.store(m)
@@ -38,7 +57,7 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 		}
 		defer store.Close()
 		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Answer: w.Answer, Root: w.Root, UID: w.UID, GID: w.GID}
-		report, err := store.Copy(ctx, origin, to, from.limits)
+		report, err := store.Copy(ctx, origin, to, from.how)
 		if err == nil {
 			c.sayCopied(report)
 		}
@@ -47,26 +66,6 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 		}
 		return err
 	}, nil
-}
-
-// noteBase keeps what a child was given where the host made its workspace, unless that is kept already. Later the host's may be gone.
-func (c *app) noteBase(ctx context.Context, m *manager.Manager, store *patch.Store, in place) error {
-	if base, err := store.Base(in.id); err == nil && base.Workspace == in.path && base.IsOf(in.root) {
-		return nil
-	}
-	given, err := m.OpenBase(in.id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the client made the copy, or there is none
-	}
-	if err != nil {
-		return err
-	}
-	defer given.Close()
-	origin := m.OriginOf(in.id)
-	if origin == "" {
-		return fmt.Errorf("it is not known any more of what %s has a copy: %w", in.id, patch.ErrNoBase)
-	}
-	return store.Note(ctx, given, origin, patch.Destination{Subagent: in.id, Path: in.path, Answer: m.AnswerOf(in.id), Root: in.root}, patch.NoteLimits)
 }
 
 // store opens the place where the client keeps what children were given.
@@ -114,6 +113,12 @@ func (c *app) sayCopied(r patch.Report) {
 		how = ", without taking room of their own"
 	}
 	c.Say("copied %s of %s%s", counted(r.Files, "file"), sizeOf(r.Bytes), how)
+	switch {
+	case r.Repository.Missing != "":
+		c.Warn("the copy has no git repository: " + cli.OneLine(r.Repository.Missing))
+	case r.Repository.Branch != "":
+		c.Say("its git repository has branch %s with %s", cli.OneLine(r.Repository.Branch), counted(int64(r.Repository.Commits), "commit"))
+	}
 	if r.Git > 0 {
 		c.Say("left out: %s", counted(r.Git, "git directory"))
 	}

@@ -47,7 +47,7 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 			return 0, err
 		}
 		defer store.Close()
-		if err := c.noteBase(ctx, m, store, in); err != nil {
+		if err := store.NoteGiven(ctx, m, in.id, in.path, in.root); err != nil {
 			return 0, err
 		}
 		base, err := store.Base(in.id)

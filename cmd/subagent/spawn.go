@@ -19,7 +19,7 @@ const maxTask = 64 << 20
 func (c *app) spawnCommand() cli.Command {
 	var o manager.SpawnOptions
 	var wait, follow bool
-	from := copyOptions{limits: patch.DefaultLimits}
+	from := copyOptions{how: patch.DefaultHow}
 	return cli.Command{
 		Name: "spawn", Operands: "[--] TASK…", Brief: "have a task done by a child",
 		About: `
@@ -30,8 +30,9 @@ The child writes only into its workspace, reads only what --context names, and h
 printed, unless the request is refused at once, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
 and waits for its end, a second one withdraws the request and leaves at once.
 
-With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Git directories
-are left out, and links that lead out of DIR; what else is left out is said.`,
+With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Where DIR is the top of a git work
+tree the copy has a repository of its own, with the last commits of its branch. Git directories are left out, and links that lead
+out of DIR; what else is left out is said.`,
 		Examples: []string{
 			"subagent spawn --wait -- 'id; echo hello'",
 			"subagent spawn --timeout 20m --id slow -- 'sleep 600'; subagent cancel --wait slow",
@@ -44,8 +45,9 @@ are left out, and links that lead out of DIR; what else is left out is said.`,
 			{Name: "follow", Short: "f", Help: "wait, and meanwhile show on standard error what the child does", Set: cli.On(&follow)},
 			{Name: "workspace", Value: "DIR", Help: "what the child may write; by default a new one in the outbox", Set: cli.Text(&o.Workspace)},
 			{Name: "copy", Value: "DIR", Help: "begin with a copy of this directory, to take the changes back", Set: cli.Text(&from.dir)},
-			{Name: "copy-files", Value: "N", Help: "how many files and directories may be copied; by default 100000", Set: cli.Number(&from.limits.Files)},
+			{Name: "copy-files", Value: "N", Help: "how many files and directories may be copied; by default 100000", Set: cli.Number(&from.how.Files)},
 			{Name: "copy-mib", Value: "N", Help: "how many MiB may be copied; by default 2048", Set: cli.Number(&from.mib)},
+			{Name: "git", Value: "N", Help: "how many commits the copy's repository has: a number, all or none; by default 100", Set: historyOption(&from.how.History)},
 			{Name: "context", Value: "PATH", Help: "what the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
 			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default what its profile gives", Set: cli.Duration(&o.Timeout)},
 			{Name: "profile", Value: "NAME", Help: "one that the watcher offers; by default its first", Set: cli.Text(&o.Profile)},

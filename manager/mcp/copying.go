@@ -24,11 +24,14 @@ func (s *Server) copier(dir string, one *started) func(context.Context, manager.
 		}
 		defer store.Close()
 		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Answer: w.Answer, Root: w.Root, UID: w.UID, GID: w.GID}
-		report, err := store.Copy(ctx, origin, to, patch.DefaultLimits)
+		report, err := store.Copy(ctx, origin, to, patch.DefaultHow)
 		if err != nil {
 			return err
 		}
 		one.Copied = words(fmt.Sprintf("a copy of %s: %d files, %d bytes", origin, report.Files, report.Bytes))
+		if missing := report.Repository.Missing; missing != "" {
+			one.Warnings = append(one.Warnings, words("the copy has no git repository: "+missing))
+		}
 		if report.Git > 0 {
 			one.Warnings = append(one.Warnings, fmt.Sprintf("git directories are not copied: %d", report.Git))
 		}
@@ -87,6 +90,9 @@ func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, 
 		return nil, err
 	}
 	defer store.Close()
+	if err := store.NoteGiven(ctx, s.m, id, path, root); err != nil {
+		return nil, err
+	}
 	base, err := store.Base(id)
 	if err != nil {
 		return nil, err

@@ -47,8 +47,9 @@ func (p *Plan) sort() {
 }
 
 // Apply carries out a plan that fits, and returns how many of its steps were done. It looks at each path once more before it
-// writes there. When it ends early, the same plan made anew goes on where it ended. What was taken is part of the base from
-// then on, so that later changes of the child are compared with it.
+// writes there. When it ends early, the same plan made anew goes on where it ended. What the directory that was copied has taken is part of the
+// base from then on, so that later changes of the child are compared with it. Another directory changes nothing of what is still to be
+// taken there.
 func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if !p.Fits() {
 		return 0, errors.New("a plan with conflicts or refusals is not carried out")
@@ -83,11 +84,21 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if failed := p.flushAll(done); failed != nil {
 		return done, errors.Join(err, failed)
 	}
-	err = errors.Join(err, p.work.advance(agreed))
+	if isOrigin, failed := p.isOrigin(); failed != nil || !isOrigin {
+		err = errors.Join(err, failed)
+	} else {
+		err = errors.Join(err, p.work.advance(agreed))
+	}
 	if err == nil {
 		err = p.work.store.root.Remove(p.work.markerPath(p.path))
 	}
 	return done, err
+}
+
+// isOrigin says whether the plan is for the directory of which the child has a copy.
+func (p *Plan) isOrigin() (bool, error) {
+	place, err := identityOf(p.to.root)
+	return err == nil && p.work.Base.OriginPlace.Same(place), err
 }
 
 // flushAll makes sure that what was done outlasts a loss of power, before the base says that it was.

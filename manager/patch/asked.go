@@ -3,6 +3,7 @@ package patch
 import (
 	"context"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,7 @@ const (
 	anExecutable = "an executable"
 	aLink        = "a symbolic link"
 	aDotName     = "a name that begins with a dot"
+	aShortName   = "a name that some file systems give a longer one"
 )
 
 // asked decides which changes need a word of the parent's: those that something may run, or obey, without being told to. It knows
@@ -28,7 +30,7 @@ func (a asked) why(p string, sides ...*Entry) string {
 	}
 	named := a.byName(p)
 	switch {
-	case named != "" && named != aDotName:
+	case named != "" && named != aDotName && named != aShortName:
 		return named
 	case slices.ContainsFunc(sides, func(e *Entry) bool { return e.Kind == Link }):
 		return aLink
@@ -50,8 +52,14 @@ func (a asked) byName(p string) string {
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") }) {
 		return aDotName
 	}
+	if slices.ContainsFunc(names, shortName.MatchString) {
+		return aShortName
+	}
 	return ""
 }
+
+// shortName matches what FAT and NTFS call a file whose name is longer, as VSCODE~1 for .vscode, in its plain form.
+var shortName = regexp.MustCompile(`^[^.~]{1,6}~[0-9]{1,6}(\..{0,3})?$`)
 
 // byPlace says why a plain path counts that is a place or lies below one, or "".
 func (a asked) byPlace(plain string) string {

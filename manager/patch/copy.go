@@ -28,6 +28,7 @@ type Report struct {
 	Files, Bytes int64
 	Cloned       int64 // files that share their blocks with the originals
 	Git          int64 // git directories, which are left out
+	Repository   Repository
 	Left         []LeftOut
 	LeftCount    int64
 }
@@ -56,10 +57,10 @@ type copying struct {
 	report Report
 }
 
-// Copy fills a workspace with a copy of a directory and keeps what it copied as the child's base. It leaves out git
-// directories, links that lead out of the directory, and everything but files, directories and links. Set-id bits do not
+// Copy fills a workspace with a copy of a directory and keeps what it copied as the child's base. Where the directory is the top of a git work tree
+// the copy gets a repository of its own. Copy leaves out git directories, links that lead out of the directory, and everything but files, directories and links. Set-id bits do not
 // pass. Where the file system can, a copy shares its blocks with the original.
-func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits Limits) (Report, error) {
+func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How) (Report, error) {
 	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
 		return Report{}, fmt.Errorf("open what is to be copied: %w", err)
@@ -68,7 +69,7 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 	if err := errors.Join(s.Prune(), s.Drop(to.Subagent), s.root.Mkdir(to.Subagent, 0o700)); err != nil {
 		return Report{}, fmt.Errorf("make a place for what is copied: %w", err)
 	}
-	c := &copying{ctx: ctx, to: to, limits: limits, base: &Base{
+	c := &copying{ctx: ctx, to: to, limits: how.Limits, base: &Base{
 		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer, MadeAt: time.Now().UTC(),
 	}}
 	if c.base.Place, err = identityOf(to.Root); err == nil {
@@ -76,6 +77,11 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 	}
 	if err == nil {
 		err = c.run(s, from)
+	}
+	if err == nil {
+		c.report.Repository = c.giveRepository(s, origin, how.History)
+		c.base.Repository = c.report.Repository.Branch != ""
+		err = c.ctx.Err()
 	}
 	if err == nil {
 		err = s.save(c.base)
@@ -132,6 +138,33 @@ func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Desti
 		return errors.Join(fmt.Errorf("note what %s was given: %w", to.Subagent, err), s.Drop(to.Subagent))
 	}
 	return nil
+}
+
+// Given tells what a host has given its children. A manager.Manager does.
+type Given interface {
+	OpenBase(id string) (*os.Root, error)
+	OriginOf(id string) string
+	AnswerOf(id string) string
+}
+
+// NoteGiven notes what a host has given a child whose workspace it made, unless that is noted already: later the host's copy of it may be gone.
+func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
+	if base, err := s.Base(id); err == nil && base.Workspace == path && base.IsOf(workspace) {
+		return nil
+	}
+	given, err := host.OpenBase(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the client made the copy, or there is none
+	}
+	if err != nil {
+		return err
+	}
+	defer given.Close()
+	origin := host.OriginOf(id)
+	if origin == "" {
+		return fmt.Errorf("it is not known any more of what %s has a copy: %w", id, ErrNoBase)
+	}
+	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
 
 // ours are the directories that a copy does not go into: it would not end, or copy what is nobody else's.

@@ -2,7 +2,7 @@
 // copied, and later shows, fetches or applies what the child made of it.
 //
 //	store, _ := patch.OpenStore(stateDir, outbox)
-//	report, _ := store.Copy(ctx, "/src", destination, patch.DefaultLimits) // before the child starts
+//	report, _ := store.Copy(ctx, "/src", destination, patch.DefaultHow)    // before the child starts
 //	work, _ := store.Take(ctx, id, workspace, patch.Selection{})           // its changes, held apart from the child
 //	origin, _ := work.Origin()                                             // the directory itself that was copied
 //	plan, _ := work.Plan(ctx, work.Base.Origin, origin)                    // three sides: base, child's, today's
@@ -20,8 +20,9 @@
 // their paths. Without it nobody could tell what the child has changed.
 //
 // A git directory is never copied, compared or written, whatever its name looks like, nor is Mercurial's or another
-// program's of the kind. Git is run to say where the parent's hooks lie (githooks.go), for nothing else. A child that had the parent's would find remotes with passwords,
-// history, hooks and alternates; one of the child's would run its hooks and its configuration in the parent's place.
+// program's of the kind. A child that had the parent's would find remotes with passwords, hooks and alternates; one of the child's would run its
+// hooks and its configuration in the parent's place. The parent's git is run to say where the parent's hooks lie (githooks.go), and to fetch the
+// parent's commits into a repository that the copy gets (history.go).
 //
 // A plan is carried out only where all of it can be. Refused are links that leave the tree, set-id files, devices
 // and the like, names that cannot be seen, and names that other file systems take for the same. What may run by

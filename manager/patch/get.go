@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 
 	"torno/delegation"
 	"torno/internal/beneath"
@@ -32,13 +34,13 @@ type Getting struct {
 func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) (unknown string, err error) {
 	g := &getting{
 		ctx: ctx, pick: pick, to: target{root: to.Root, own: to.Own}, may: may, tell: tell,
-		forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{},
+		forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}, links: map[string]*Got{},
 	}
 	if err := g.lookAround(); err != nil {
 		return "", err
 	}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
-	if err := walk.run(workspace); err != nil {
+	if err := errors.Join(walk.run(workspace), g.makeLinks()); err != nil {
 		return g.hooks.unknown, fmt.Errorf("copy out of the workspace: %w", err)
 	}
 	return g.hooks.unknown, g.missing()
@@ -68,6 +70,7 @@ type getting struct {
 	forms map[string]string // of the paths that were written, folded
 	found map[string]bool   // of the wanted paths
 	made  map[string]bool   // of the directories written to
+	links map[string]*Got   // that are made last, when all is there through which they may lead
 }
 
 func (g *getting) visit(f found) error {
@@ -85,15 +88,60 @@ func (g *getting) visit(f found) error {
 		return err
 	}
 	if got.LeftOut == "" {
-		if err := g.take(f, &got); err != nil {
-			why, ok := asLeftOut(err)
-			if !ok {
-				return fmt.Errorf("%q: %w", f.path, err)
-			}
-			got.LeftOut = why
+		if err := got.leftOutFor(g.take(f, &got)); err != nil {
+			return err
 		}
 	}
+	if got.Kind == Link && got.LeftOut == "" {
+		g.links[f.path] = &got
+		return nil
+	}
 	return g.tell(got)
+}
+
+// leftOutFor notes that a path is left out for an error that keeps nothing else from being copied, and returns any other.
+func (g *Got) leftOutFor(err error) error {
+	if err == nil {
+		return nil
+	}
+	why, ok := asLeftOut(err)
+	if !ok {
+		return fmt.Errorf("%q: %w", g.Path, err)
+	}
+	g.LeftOut = why
+	return nil
+}
+
+// makeLinks makes the links, and tells of them.
+func (g *getting) makeLinks() error {
+	for _, p := range slices.Sorted(maps.Keys(g.links)) {
+		got := g.links[p]
+		if err := got.leftOutFor(g.makeLink(got)); err != nil {
+			return err
+		}
+		if err := g.tell(*got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *getting) makeLink(got *Got) error {
+	fault, err := g.plan.through(got.Path, got.Target, func(at string) (*Entry, bool) {
+		other := g.links[at]
+		if other == nil {
+			return nil, false
+		}
+		today, err := g.to.glance(at)
+		return &other.Entry, today == nil && err == nil // what is there stays
+	})
+	if fault != "" || err != nil {
+		return errors.Join(err, &leftError{fault})
+	}
+	if err := g.to.mkdirAll(path.Dir(got.Path), g.made); err != nil {
+		return err
+	}
+	return g.to.link(g.ctx, got.Path, got.Target, "", over{})
 }
 
 // twin says whether a name that some file system takes for this one was written before.
@@ -112,7 +160,7 @@ func (g *getting) take(f found, got *Got) error {
 		got.Kind = Directory
 		return g.to.mkdirAll(f.path, g.made)
 	case mode&os.ModeSymlink != 0:
-		return g.link(f, got)
+		return readLink(f, got)
 	case mode&(os.ModeSetuid|os.ModeSetgid) != 0:
 		return &leftError{setIDFault}
 	case mode.IsRegular():
@@ -122,7 +170,8 @@ func (g *getting) take(f found, got *Got) error {
 	}
 }
 
-func (g *getting) link(f found, got *Got) error {
+// readLink reads a link. makeLink makes it.
+func readLink(f found, got *Got) error {
 	target, err := f.in.Readlink(f.name)
 	if err != nil {
 		return &leftError{changedFault}
@@ -131,13 +180,7 @@ func (g *getting) link(f found, got *Got) error {
 	if fault := linkFault(f.path, target); fault != "" {
 		return &leftError{fault}
 	}
-	if fault, err := g.linkThrough(f.path, target); fault != "" || err != nil {
-		return errors.Join(err, &leftError{fault})
-	}
-	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
-		return err
-	}
-	return g.to.link(g.ctx, f.path, target, "", over{})
+	return nil
 }
 
 func (g *getting) file(f found, got *Got) error {
@@ -146,7 +189,7 @@ func (g *getting) file(f found, got *Got) error {
 		return &leftError{whyUnread(err)}
 	}
 	defer from.Close()
-	got.Kind, got.Exec, got.Size = File, info.Mode()&0o111 != 0, info.Size()
+	got.Kind, got.Exec, got.Size = File, f.info.Mode()&0o111 != 0, info.Size() // executable or not as it was judged
 	if got.Size > lookLimits.Bytes-g.bytes {
 		return &leftError{tooBig(got.Size)}
 	}

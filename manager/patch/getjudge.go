@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // lookAround looks at the directory that is written to: whether a repository is there, and where its hooks lie.
@@ -42,15 +41,4 @@ func (g *getting) judge(f found, got *Got) error {
 		got.LeftOut = fmt.Sprintf("it runs by itself here: %s", got.RunsByItself)
 	}
 	return nil
-}
-
-// linkThrough says why a link is not made whose way leads through one of the parent's that leads out, or "".
-func (g *getting) linkThrough(p, target string) (string, error) {
-	g.plan.Refused = nil
-	err := g.plan.checkLink(&Step{Change: &Change{Path: p}, After: &Entry{Kind: Link, Target: target}}, neighbours{})
-	var why []string
-	for _, t := range g.plan.Refused {
-		why = append(why, t.Why)
-	}
-	return strings.Join(why, "; "), err
 }

@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -27,9 +26,6 @@ type hookSearch struct {
 
 // gitPatience bounds how long git may take for an answer. A FIFO among its files has no end.
 const gitPatience = 30 * time.Second
-
-// maxGitAnswer bounds an answer of git's, in bytes.
-const maxGitAnswer = 1 << 20
 
 // findHooks asks for the directory to which a child's work is taken, the repositories around it, and those in it that have changes.
 func (w *Work) findHooks(ctx context.Context, dir string) *hookSearch {
@@ -93,22 +89,13 @@ func (s *hookSearch) askConfig(ctx context.Context, dir string, without []string
 func (s *hookSearch) git(ctx context.Context, dir string, without []string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	var answer bytes.Buffer
-	// The repository may belong to the user who works in it, and the client run as another one. Reading it runs nothing.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
-	cmd.Dir = dir
-	cmd.Stdout = &atMost{&answer, maxGitAnswer}
-	cmd.WaitDelay = time.Second
 	without = append(without, "GIT_CONFIG") // with it git reads that file alone
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(set string) bool {
-		name, _, _ := strings.Cut(set, "=")
-		return slices.Contains(without, name)
-	})
-	err := cmd.Run()
+	g := git{dir: dir, env: environ(func(name string) bool { return slices.Contains(without, name) })}
+	answer, err := g.run(ctx, append([]string{"-c", anyOwner}, args...)...)
 	exit, _ := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
-		return answer.String()
+		return answer
 	case args[0] == "config" && exit != nil && exit.ExitCode() == 1: // no configuration names one
 	case ctx.Err() != nil:
 		s.unknown, s.patience = "git did not answer in time", 0
@@ -118,19 +105,6 @@ func (s *hookSearch) git(ctx context.Context, dir string, without []string, args
 		s.unknown = "git cannot be run here"
 	}
 	return ""
-}
-
-// atMost passes on no more than so many bytes.
-type atMost struct {
-	to   *bytes.Buffer
-	left int
-}
-
-func (m *atMost) Write(p []byte) (int, error) {
-	if m.left -= len(p); m.left < 0 {
-		return 0, errors.New("git answers without end")
-	}
-	return m.to.Write(p)
 }
 
 // from is a path that is meant from a directory.

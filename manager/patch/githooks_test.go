@@ -28,14 +28,16 @@ func quietGit(t *testing.T, dir string) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 }
 
-// git runs git in a directory.
-func (s *scene) git(dir string, args ...string) {
+// git runs git in a directory, and returns what it says.
+func (s *scene) git(dir string, args ...string) string {
 	s.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
 	cmd.Dir = dir
-	if said, err := cmd.CombinedOutput(); err != nil {
+	said, err := cmd.CombinedOutput()
+	if err != nil {
 		s.Fatalf("git %q: %v: %s", args, err, said)
 	}
+	return strings.TrimRight(string(said), "\n")
 }
 
 // A hook of the child's does not get to where the parent's git runs it unasked, whichever of git's configurations names the

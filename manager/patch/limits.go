@@ -11,6 +11,15 @@ type Limits struct {
 	Bytes int64 // of all files
 }
 
+// How says how a directory is copied.
+type How struct {
+	Limits
+	History History
+}
+
+// DefaultHow is how a parent copies that does not say otherwise.
+var DefaultHow = How{Limits: DefaultLimits, History: DefaultHistory}
+
 // DefaultLimits are those of a copy, unless the parent says otherwise.
 var DefaultLimits = Limits{Files: 100_000, Bytes: 2 << 30}
 

@@ -57,6 +57,24 @@ func TestMarkersOfTwoDirectories(t *testing.T) {
 	}
 }
 
+// TestAnApplyElsewhere takes nothing from the directory that was copied: all of the child's work is still to be taken there.
+func TestAnApplyElsewhere(t *testing.T) {
+	s := newScene(t, map[string]string{"f": "1\n"})
+	write(t, s.child("f"), "child's\n")
+	other := s.dir + "/other"
+	write(t, other+"/f", "1\n")
+	for _, dir := range []string{other, s.origin} {
+		plan, err := s.take(Selection{}).Plan(t.Context(), dir, s.open(dir))
+		s.must(err)
+		if done, err := plan.Apply(t.Context()); done != 1 || err != nil {
+			t.Errorf("of %s it says %d, %v", dir, done, err)
+		}
+	}
+	if got := s.has(s.ours("f")); got != "child's\n" {
+		t.Errorf("there is %q", got)
+	}
+}
+
 // TestAnotherChildsApplyInBetween: another child's apply to the same directory leaves alone what the first one's has
 // left.
 func TestAnotherChildsApplyInBetween(t *testing.T) {
@@ -67,7 +85,7 @@ func TestAnotherChildsApplyInBetween(t *testing.T) {
 	s.must(os.Mkdir(second, 0o755))
 	_, err := s.store.Copy(t.Context(), s.origin, Destination{
 		Subagent: "s2", Path: second, Root: s.open(second), UID: os.Getuid(), GID: os.Getgid(),
-	}, DefaultLimits)
+	}, How{Limits: DefaultLimits})
 	s.must(err)
 	write(t, second+"/f", "the second child's\n")
 	work, err := s.store.Take(t.Context(), "s2", s.open(second), Selection{})

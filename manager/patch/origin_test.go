@@ -40,7 +40,7 @@ func TestNoLinkInTheOutboxLeadsAParent(t *testing.T) {
 	s.must(err)
 	s.must(root.Close())
 	to := s.open(t.TempDir())
-	if _, err := s.store.Copy(t.Context(), s.child("link"), Destination{Subagent: "b", Path: to.Name(), Root: to}, DefaultLimits); err == nil {
+	if _, err := s.store.Copy(t.Context(), s.child("link"), Destination{Subagent: "b", Path: to.Name(), Root: to}, How{Limits: DefaultLimits}); err == nil {
 		t.Errorf("another child got %q", listing(t, to.Name()))
 	}
 }

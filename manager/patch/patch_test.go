@@ -282,14 +282,14 @@ func TestACopyIsBounded(t *testing.T) {
 		}
 		to := s.dir + fmt.Sprint("/outbox/workspaces/to", n)
 		s.must(os.Mkdir(to, 0o755))
-		_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: fmt.Sprint("to", n), Path: to, Root: s.open(to)}, limits)
+		_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: fmt.Sprint("to", n), Path: to, Root: s.open(to)}, How{Limits: limits})
 		if !errors.Is(err, ErrTooMuch) {
 			t.Error(err)
 		}
 	}
 	to := s.dir + "/outbox/workspaces/s3"
 	s.must(os.Mkdir(to, 0o755))
-	report, err := s.store.Copy(t.Context(), s.dir, Destination{Subagent: "s3", Path: to, Root: s.open(to), UID: os.Getuid(), GID: os.Getgid()}, DefaultLimits)
+	report, err := s.store.Copy(t.Context(), s.dir, Destination{Subagent: "s3", Path: to, Root: s.open(to), UID: os.Getuid(), GID: os.Getgid()}, How{Limits: DefaultLimits})
 	if s.must(err); s.has(to+"/origin/a") != "a" || s.has(to+"/outbox") != "-" || report.Files != 11 {
 		t.Errorf("%+v: %q", report, listing(t, to))
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 )
 
 // Plan is what an apply would do, and what keeps it from that. It can be carried out where there are no Conflicts and no
@@ -283,32 +282,65 @@ func (p *Plan) keptIn(dir string, byPath map[string]*Step) (string, error) {
 	return "", nil
 }
 
-// checkLink refuses a link whose way leads through one of the parent's that leads out.
-func (p *Plan) checkLink(s *Step, _ neighbours) error {
+// checkLink refuses a link that leads through one of the parent's that leads out, or into a git directory.
+func (p *Plan) checkLink(s *Step, near neighbours) error {
 	if s.After.Kind != Link {
 		return nil
 	}
-	at := path.Dir(s.Change.Path)
-	for part := range strings.SplitSeq(s.After.Target, "/") {
-		at = path.Join(at, part)
-		if at == "." {
+	fault, err := p.through(s.Change.Path, s.After.Target, func(at string) (*Entry, bool) {
+		step, ok := near.steps[at]
+		if !ok {
+			return nil, false
+		}
+		return step.After, true
+	})
+	if fault != "" {
+		p.refuse(s.Change.Path, fault)
+	}
+	return err
+}
+
+// through goes where a new link leads, as a kernel does: through the links that are there today, and those that planned says will be there. It says
+// why the link is not made, or "". Where nothing lies on its way the link leads nowhere, and the way ends.
+func (p *Plan) through(link, target string, planned func(string) (*Entry, bool)) (fault string, err error) {
+	at, rest := path.Dir(link), names(target)
+	for followed := 0; len(rest) > 0; {
+		next := path.Join(at, rest[0])
+		rest = rest[1:]
+		if isOutside(next) {
+			return "it is a link that leads out of the tree", nil
+		}
+		e, isPlanned := planned(next)
+		if !isPlanned && next != "." {
+			if e, err = p.to.glance(next); err != nil {
+				return fmt.Sprintf("it is a link through %q, which cannot be looked at", next), ignore(err, os.ErrPermission)
+			}
+		}
+		switch {
+		case e == nil && next != ".":
+			return "", nil
+		case e == nil || e.Kind != Link:
+			at = next
+		case linkFault(next, e.Target) != "":
+			return fmt.Sprintf("it is a link through %q; %s", next, linkFault(next, e.Target)), nil
+		case followed == maxLinks:
+			return "it is a link through too many others", nil
+		default:
+			followed++
+			rest = append(names(e.Target), rest...)
 			continue
 		}
-		e, err := p.to.glance(at)
-		if err != nil && !errors.Is(err, os.ErrPermission) {
-			return err
-		}
-		if e != nil && e.Kind == Link && linkFault(at, e.Target) != "" {
-			p.refuse(s.Change.Path, fmt.Sprintf("it is a link through %q, which leads out of the tree", at))
-			return nil
-		}
-		if e == nil {
-			return nil
-		}
 		if fault, err := p.repos.fault(at); fault != "" || err != nil {
-			p.refuse(s.Change.Path, "it is a link into a git directory")
-			return err
+			return "it is a link into a git directory", err
 		}
 	}
-	return nil
+	return "", nil
+}
+
+// ignore returns an error, unless it is of a kind.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
 }

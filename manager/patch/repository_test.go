@@ -84,7 +84,7 @@ func TestNoGitDirectoryIsMade(t *testing.T) {
 	}
 	s.must(os.RemoveAll(s.workspace))
 	s.must(os.Mkdir(s.workspace, 0o755))
-	if _, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "s1", Path: s.workspace, Root: s.open(s.workspace)}, DefaultLimits); err == nil {
+	if _, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "s1", Path: s.workspace, Root: s.open(s.workspace)}, How{Limits: DefaultLimits}); err == nil {
 		t.Error("a git directory was copied")
 	}
 }

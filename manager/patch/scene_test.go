@@ -65,7 +65,7 @@ func (s *scene) copy() Report {
 	root := s.open(s.workspace)
 	report, err := s.store.Copy(s.Context(), s.origin, Destination{
 		Subagent: "s1", Path: s.workspace, Answer: "answer.txt", Root: root, UID: os.Getuid(), GID: os.Getgid(),
-	}, DefaultLimits)
+	}, How{Limits: DefaultLimits})
 	s.must(err)
 	return report
 }

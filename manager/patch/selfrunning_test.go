@@ -175,6 +175,10 @@ func TestWhatIsAskedFor(t *testing.T) {
 		{"a/\u2026", []*Entry{nil, plain}, aDotName},
 		{"a/...", []*Entry{nil, plain}, aDotName},
 		{"a/x.y", []*Entry{nil, plain}, ""},
+		{"VSCODE~1/tasks.json", []*Entry{nil, plain}, aShortName},
+		{"a/GIT~12.DIR", []*Entry{nil, plain}, aShortName},
+		{"a/b~", []*Entry{nil, plain}, ""},
+		{"a/much-longer~1", []*Entry{nil, plain}, ""},
 		{".x", []*Entry{nil, dir}, ""},
 		{".x", []*Entry{dir, nil}, ""},
 		{".x", []*Entry{nil, program}, anExecutable},
@@ -206,7 +210,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 func TestGetIsNoWayAroundTheQuestion(t *testing.T) {
 	s := newScene(t, nil)
 	quietGit(t, s.dir)
-	s.must(os.Symlink("away/key", s.child("x")))
+	s.must(errors.Join(os.Symlink("away/key", s.child("x")), os.Symlink(".", s.child("l")), os.Symlink("l/away/key", s.child("y"))))
 	s.putAll(map[string]string{".envrc": "evil", "tools/pre-push": "evil", ".bare/hooks/pre-push": "evil", "f": "f", "run": "evil", "sub/.envrc": "evil", "sub/tools/lib": "evil", "was": "x"})
 	s.must(os.Chmod(s.child("run"), 0o755))
 	for _, c := range []struct {
@@ -215,11 +219,11 @@ func TestGetIsNoWayAroundTheQuestion(t *testing.T) {
 		may   Getting
 		wants string
 	}{
-		{"repository", true, Getting{Replace: true}, ".bare .bare/hooks .bare/hooks/pre-push .envrc run sub/.envrc sub/tools/lib tools/pre-push was x"},
-		{"repository/below", false, Getting{}, ".bare/hooks/pre-push .envrc run sub/.envrc x"},
-		{"allowed", true, Getting{Autorun: true, Replace: true}, ".bare .bare/hooks .bare/hooks/pre-push x"},
-		{"copied", false, Getting{Home: true}, ".bare/hooks/pre-push .envrc run sub/.envrc x"},
-		{"elsewhere", false, Getting{}, "x"},
+		{"repository", true, Getting{Replace: true}, ".bare .bare/hooks .bare/hooks/pre-push .envrc l run sub/.envrc sub/tools/lib tools/pre-push was x y"},
+		{"repository/below", false, Getting{}, ".bare/hooks/pre-push .envrc l run sub/.envrc x y"},
+		{"allowed", true, Getting{Autorun: true, Replace: true}, ".bare .bare/hooks .bare/hooks/pre-push x y"},
+		{"copied", false, Getting{Home: true}, ".bare/hooks/pre-push .envrc l run sub/.envrc x y"},
+		{"elsewhere", false, Getting{}, "x y"},
 	} {
 		to := s.dir + "/" + c.dir
 		s.must(os.MkdirAll(to, 0o755))
@@ -247,6 +251,72 @@ func TestGetIsNoWayAroundTheQuestion(t *testing.T) {
 		if got := strings.Join(left, " "); got != c.wants {
 			t.Errorf("%s: left out is %q, want %q", c.dir, got, c.wants)
 		}
+	}
+}
+
+// TestGetWritesTheModeThatItJudged: a child that is still at work makes a file executable between the two.
+func TestGetWritesTheModeThatItJudged(t *testing.T) {
+	s := newScene(t, nil)
+	write(t, s.child("x"), "evil")
+	from, to := s.open(s.workspace), s.open(s.dir)
+	info, err := from.Lstat("x")
+	s.must(errors.Join(err, os.Chmod(s.child("x"), 0o755)))
+	g := &getting{
+		ctx: t.Context(), to: target{root: to}, tell: func(Got) error { return nil },
+		forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}, links: map[string]*Got{},
+	}
+	s.must(errors.Join(g.lookAround(), g.visit(found{in: from, path: "x", name: "x", info: info})))
+	if written, err := to.Lstat("x"); err != nil || written.Mode()&0o111 != 0 {
+		t.Errorf("it is written as %v, %v", written, err)
+	}
+}
+
+// TestGetLeadsThroughNoLinkOfTheParents: where the parent has a link, or a directory with one, under the name of a link of the child's, that one stays, and
+// no other link leads through it.
+func TestGetLeadsThroughNoLinkOfTheParents(t *testing.T) {
+	s := newScene(t, nil)
+	quietGit(t, s.dir)
+	to := s.dir + "/to"
+	s.must(errors.Join(os.Mkdir(to, 0o755), os.Symlink(s.dir, to+"/d"), os.Mkdir(to+"/k", 0o755), os.Symlink(s.dir, to+"/k/out")))
+	for link, target := range map[string]string{"d": "sub", "a": "d/key", "e": "d/key", "k": "sub", "b": "k/out/key", "z": "k/out/key", "fine": "sub/key"} {
+		s.must(os.Symlink(target, s.child(link)))
+	}
+	write(t, s.child("sub/key"), "the child's")
+	var left []string
+	_, err := Get(t.Context(), s.open(s.workspace), Selection{}, Place{Root: s.open(to)}, Getting{}, func(g Got) error {
+		if g.LeftOut != "" {
+			left = append(left, g.Path)
+		}
+		return nil
+	})
+	s.must(err)
+	slices.Sort(left)
+	if got := strings.Join(left, " "); got != "a b d e k z" {
+		t.Errorf("left out is %q", got)
+	}
+}
+
+// TestLinksThatLeadOutThroughOthers are refused: through one of the child's, through one that is there, and into a git directory of another name.
+func TestLinksThatLeadOutThroughOthers(t *testing.T) {
+	s := newScene(t, map[string]string{"f": "f"})
+	s.must(errors.Join(os.Symlink(s.dir, s.ours("away")), os.Symlink(".", s.ours("here")), os.Mkdir(s.ours("git"), 0o755)))
+	for path, text := range bare("git/") {
+		write(t, s.ours(path), text)
+	}
+	for link, target := range map[string]string{
+		"l": ".", "new": "l/away/key", "old": "here/away/key", "twice": "l/here/away", "hooks": "l/git/hooks", "round": "l/round", "fine": "l/f", "nowhere": "l/none/x",
+	} {
+		s.must(os.Symlink(target, s.child(link)))
+	}
+	plan, err := s.take(Selection{}).Plan(t.Context(), s.origin, s.open(s.origin))
+	s.must(err)
+	var refused []string
+	for _, r := range plan.Refused {
+		refused = append(refused, r.Path)
+	}
+	slices.Sort(refused)
+	if got := strings.Join(refused, " "); got != "hooks new old round twice" {
+		t.Errorf("refused are %q: %+v", got, plan.Refused)
 	}
 }
 

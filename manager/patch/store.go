@@ -127,8 +127,9 @@ type Base struct {
 	// OriginPlace is the directory at Origin itself.
 	OriginPlace inode.Directory `json:"origin_place"`
 	Workspace   string          `json:"workspace"`
-	Place       inode.Directory `json:"place"`  // the workspace itself: another one at its path was given nothing
-	Answer      string          `json:"answer"` // where in the workspace the answer comes to lie
+	Place       inode.Directory `json:"place"`                // the workspace itself: another one at its path was given nothing
+	Repository  bool            `json:"repository,omitempty"` // a git repository was made in it
+	Answer      string          `json:"answer"`               // where in the workspace the answer comes to lie
 	MadeAt      time.Time       `json:"made_at"`
 	Entries     []Entry         `json:"entries"`
 	LeftOut     []string        `json:"left_out"`  // what was there and was not copied, so that nothing the child makes is compared with it

@@ -107,7 +107,7 @@ func (w *Work) Close() error { return w.stage.close() }
 func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) error {
 	before := w.Base.tree()
 	t := &taking{ctx: ctx, work: w, before: before}
-	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: t.visit}
+	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: t.visit, given: w.Base.Repository}
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}

@@ -31,6 +31,7 @@ type walk struct {
 	// leaveOut are directories that are not looked at, such as the outbox where it lies in the tree. leftOut is told of each.
 	leaveOut Own
 	leftOut  func(path string)
+	given    bool // the child was given a git directory, which counts for nothing
 	// visit is called for each name that is selected, and for directories on the way to one; for a directory before what is in it.
 	visit func(found) error
 
@@ -101,7 +102,9 @@ func (w *walk) list(at *os.Root) ([]string, error) {
 func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	switch {
 	case isVersionControl(name):
-		w.gits++
+		if !w.given || path != gitDirectory {
+			w.gits++
+		}
 		return nil
 	case !w.pick.leadsTo(path):
 		return nil

@@ -1,0 +1,87 @@
+package patch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxGitAnswer bounds an answer of git's, in bytes.
+const maxGitAnswer = 1 << 20
+
+// git says where and how the parent's git runs.
+type git struct {
+	dir string
+	env []string
+	// fileSize bounds each file that it writes, in bytes; 0 for no bound.
+	fileSize int64
+}
+
+// run runs git and returns what it prints, at most maxGitAnswer bytes. Where ctx ends, the helpers that git has started end, too.
+func (g git) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	if g.fileSize > 0 {
+		bounded := append([]string{"-c", `ulimit -f "$0" && exec git "$@"`, strconv.FormatInt(max(g.fileSize/512, 1), 10)}, args...)
+		cmd = exec.CommandContext(ctx, "sh", bounded...)
+	}
+	var answer, said bytes.Buffer
+	cmd.Dir, cmd.Env = g.dir, g.env
+	cmd.Stdout, cmd.Stderr = &atMost{&answer, maxGitAnswer}, &capped{to: &said, left: 1 << 10}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if err != nil {
+		err = &gitError{said.String(), err}
+	}
+	return answer.String(), err
+}
+
+// gitError adds the first line of git's standard error to an error.
+type gitError struct {
+	said string
+	err  error
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+func (e *gitError) Error() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(e.said), "\n")
+	if line == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%v: %q", e.err, line)
+}
+
+// environ returns the environment without some variables.
+func environ(without func(name string) bool) []string {
+	return slices.DeleteFunc(os.Environ(), func(set string) bool {
+		name, _, _ := strings.Cut(set, "=")
+		return without(name)
+	})
+}
+
+// anyOwner lets git read the settings of a repository of another user than the one who runs the client. Git may read no objects with it: to fetch
+// one that is missing it runs what the repository names.
+const anyOwner = "safe.directory=*"
+
+// atMost passes on no more than so many bytes.
+type atMost struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (m *atMost) Write(p []byte) (int, error) {
+	if m.left -= len(p); m.left < 0 {
+		return 0, errors.New("git answers without end")
+	}
+	return m.to.Write(p)
+}
