@@ -9,7 +9,7 @@ import (
 	"torno/internal/control"
 )
 
-// TestShowTellsWhoDecidedWhat has show print each question on one line, and only count the calls that the policy allowed.
+// TestShowTellsWhoDecidedWhat: show prints each question on one line. It counts the calls that the policy allowed, and does not list them.
 func TestShowTellsWhoDecidedWhat(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 15, 4, second, 0, time.Local) }
 	var shown []string

@@ -24,7 +24,7 @@ func TestEvents(t *testing.T) {
 	if m := heard[0].Event.Missing; m == nil || *m != (delegation.Missing{First: 3, Last: 57}) || heard[1].Event.Text != event.Text || !heard[2].End.Over {
 		t.Errorf("heard %+v", heard)
 	}
-	client, _ = open(t, &desk{err: fmt.Errorf("%w: k", ErrNoEvents)}) // the first desk may not have returned yet from what has ended for its client
+	client, _ = open(t, &desk{err: fmt.Errorf("%w: k", ErrNoEvents)}) // another desk: the first one may still be returning from Events
 	if err := client.Events(t.Context(), "s1", EventQuery{}, nil); !errors.Is(err, ErrNoEvents) {
 		t.Error(err)
 	}

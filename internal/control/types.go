@@ -212,7 +212,7 @@ type Run struct {
 	Unserved   string    `json:"unserved,omitempty"`
 	Answered   bool      `json:"answered"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
-	// Questions lists what the agent has asked, in order. A list of runs leaves it out.
+	// Questions are the questions of the agent, in order. Only Run fills them in, Runs does not.
 	Questions []Asked `json:"questions,omitempty"`
 }
 
