@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"torno/internal/mounts"
 	"torno/internal/retry"
 	"torno/internal/trust"
 	"torno/sandbox"
@@ -34,7 +36,7 @@ func newAhead(t *testing.T, l sandbox.Launcher) *ahead {
 	if err := can.CanPrepare(); err != nil {
 		t.Skip("NOT SHOWN HERE: ", err)
 	}
-	a := &ahead{pool.New(l, can, pool.Options{Size: 2, Idle: time.Minute, Most: 16})}
+	a := &ahead{pool.New(l, can, pool.Options{Size: 1, Idle: time.Second, Most: 16})}
 	filling, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -56,12 +58,17 @@ func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.S
 	if _, err := sandbox.ShapeOf(spec); err != nil || !hasPrograms(spec) {
 		return a.Pool.Create(ctx, id, spec)
 	}
+	outbox := outboxOf(spec)
 	for {
-		if id = a.Claim("suite", spec); id != "" {
+		if id = a.Claim(outbox, spec); id != "" {
 			break
 		}
+		shelves := a.Shelves()
+		if neverMade(shelves, outbox) {
+			return a.Pool.Create(ctx, sandbox.NewSandboxID(), spec)
+		}
 		if err := retry.Pause(ctx, retry.Soon); err != nil {
-			return sandbox.Handle{}, fmt.Errorf("%w: nothing was made ahead: %+v", err, a.Shelves())
+			return sandbox.Handle{}, fmt.Errorf("%w: nothing was made ahead: %+v", err, shelves)
 		}
 	}
 	h, err := a.Pool.Create(ctx, id, spec)
@@ -69,6 +76,24 @@ func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.S
 		err = errors.Join(err, a.Release(context.WithoutCancel(ctx), id)) // as its run does
 	}
 	return h, err
+}
+
+// outboxOf names the outbox whose shelves a spec uses. Each set of programs has its own, so that what its shelves meet can be told.
+func outboxOf(spec sandbox.Spec) string {
+	name := "suite"
+	for _, m := range spec.Mounts {
+		if m.Programs {
+			name += " " + m.Source.Base
+		}
+	}
+	return name
+}
+
+// neverMade says whether an outbox's shelves hold programs that the launcher takes neither ahead nor for a run. The run hears why.
+func neverMade(shelves []pool.Shelf, outbox string) bool {
+	return slices.ContainsFunc(shelves, func(s pool.Shelf) bool {
+		return s.Outbox == outbox && strings.Contains(s.Trouble, mounts.ErrNotApart.Error())
+	})
 }
 
 // hasPrograms says whether the profile's programs can be had. Without them nothing is made ahead, and the run hears what is wrong.
