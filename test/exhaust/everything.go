@@ -45,7 +45,7 @@ func memory(f *Field, l sandbox.Limits) int64 { return l.Memory + f.Reserve }
 
 // littleMemory is what a sandbox has where its memory alone holds what is taken. More of it is filled in the same way, piece by piece, for
 // minutes.
-const littleMemory = 48 * mib
+const littleMemory = 16 * mib
 
 // isPlenty says whether more is wanted of something than any memory holds.
 func isPlenty(wanted inside.Taking) bool {

@@ -55,11 +55,15 @@ func inGroup(cmd *exec.Cmd) (out []byte, err error) {
 	return <-read, err
 }
 
-// awaitGroup waits until init has reaped what was killed: until then it counts against the next taking.
+// awaitGroup waits until init has reaped what was killed: until then it counts against the next taking. In a place without an
+// init the prober is the first process itself, and reaps.
 func awaitGroup(group int) {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		if err := unix.Kill(-group, 0); errors.Is(err, unix.ESRCH) {
 			return
+		}
+		if pid, _ := unix.Wait4(-group, nil, unix.WNOHANG, nil); pid > 0 {
+			continue
 		}
 		<-time.After(time.Millisecond)
 	}
