@@ -51,7 +51,8 @@ files, devices and the like, and names that cannot be seen or that some file sys
 
 Files that may run by themselves are written only with --allow PATH for each one, with --allow-autorun for all, or when a
 person at a terminal agrees: executables, links, names that begin with a dot, files that programs are known to read (CI,
-build files, settings of editors and agents), and all in git's directories of hooks. Git directories are never touched. After a crash the same command goes on.`,
+build files, settings of editors and agents), and all in git's directories of hooks. Git directories are never touched, and what git ignores there
+is passed by unless a PATH names it. After a crash the same command goes on.`,
 		Examples: []string{"subagent apply fix --dry-run", "subagent apply fix src docs --without docs/draft.md"},
 		Options: []cli.Option{
 			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
@@ -60,7 +61,7 @@ build files, settings of editors and agents), and all in git's directories of ho
 			{Name: "allow-autorun", Help: "also all files that run by themselves", Set: cli.On(&o.autorun)},
 			{Name: "allow-deletions", Help: "also where most of the files are deleted", Set: cli.On(&o.deletions)},
 			{Name: "unfinished", Help: "also while the child is still at work", Set: cli.On(&o.unfinished)},
-			pick.option(),
+			pick.option(), pick.ignoredOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			operands := args.All()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"torno/internal/cli"
 	"torno/manager"
@@ -119,6 +120,9 @@ func (c *app) sayCopied(r patch.Report) {
 	case r.Repository.Branch != "":
 		c.Say("its git repository has branch %s with %s", cli.OneLine(r.Repository.Branch), counted(int64(r.Repository.Commits), "commit"))
 	}
+	if len(r.Ignored) > 0 {
+		c.Say("left out, because git ignores it: %s (--copy-ignored copies it)", namesOf(r.Ignored))
+	}
 	if r.Git > 0 {
 		c.Say("left out: %s", counted(r.Git, "git directory"))
 	}
@@ -128,6 +132,19 @@ func (c *app) sayCopied(r patch.Report) {
 	if more := r.LeftCount - int64(len(r.Left)); more > 0 {
 		c.Warn(fmt.Sprintf("left out: %d more", more))
 	}
+}
+
+// namesOf names the first of some paths in a line, and says how many more there are.
+func namesOf(paths []string) string {
+	const named = 5
+	var all []string
+	for _, p := range paths[:min(len(paths), named)] {
+		all = append(all, cli.OneLine(p))
+	}
+	if more := len(paths) - named; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }
 
 // counted is a number of things.

@@ -11,10 +11,17 @@ import (
 )
 
 // pickOptions say which part of a workspace is meant.
-type pickOptions struct{ without []string }
+type pickOptions struct {
+	without []string
+	ignored bool
+}
 
 func (p *pickOptions) option() cli.Option {
 	return cli.Option{Name: "without", Value: "PATH", Help: "leave out what lies there; may be repeated", Set: cli.List(&p.without)}
+}
+
+func (p *pickOptions) ignoredOption() cli.Option {
+	return cli.Option{Name: "ignored", Help: "also what git ignores in the directory that was copied", Set: cli.On(&p.ignored)}
 }
 
 func (c *app) diffCommand() cli.Command {
@@ -25,9 +32,9 @@ func (c *app) diffCommand() cli.Command {
 Compares the child's workspace with what --copy put there, and prints a unified diff that git apply and patch -p1 read.
 PATHs are relative to the workspace. What apply would refuse, and files that run by themselves, are named on standard
 error. With --json there is one object for each change, with size, mode and digest, and no content. Git directories are
-passed by. Changes that were applied already are not shown again.`,
+passed by, and what git ignores in the directory that was copied, unless a PATH names it. Changes that were applied already are not shown again.`,
 		Examples: []string{"subagent diff fix", "subagent diff fix src --without src/vendor", "subagent diff --json fix"},
-		Options:  []cli.Option{pick.option()},
+		Options:  []cli.Option{pick.option(), pick.ignoredOption()},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			return c.withWork(ctx, args.All(), pick, func(_ *manager.Manager, work *patch.Work) (int, error) {
 				if c.JSON {
@@ -65,8 +72,33 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 		for _, path := range work.Nowhere(in.pick) {
 			c.Warn(fmt.Sprintf("there is and was nothing at %q", path))
 		}
+		if err := c.tellIgnored(work.Ignored); err != nil {
+			return 0, err
+		}
 		return do(m, work)
 	})
+}
+
+// tellIgnored names what was passed by because git ignores it.
+func (c *app) tellIgnored(paths []string) error {
+	if !c.JSON {
+		if len(paths) > 0 {
+			c.Say("passed by, because git ignores it: %s (--ignored takes it in)", namesOf(paths))
+		}
+		return nil
+	}
+	for _, p := range paths {
+		if err := c.Out.Object(passedBy{Path: p, PassedBy: "git ignores it"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passedBy is a path that is not looked at, with --json.
+type passedBy struct {
+	Path     string `json:"path"`
+	PassedBy string `json:"passed_by"`
 }
 
 // place is a part of a child's workspace.
@@ -85,6 +117,7 @@ func (c *app) withWorkspace(operands []string, pick pickOptions, do func(*manage
 	if err != nil {
 		return 0, cli.Usage("%v", err)
 	}
+	selection.Ignored = pick.ignored
 	m, err := c.open()
 	if err != nil {
 		return 0, err

@@ -141,6 +141,7 @@ var troubles = []struct {
 	{patch.ErrOtherOrigin, exitTrouble, "other_origin", "say where to with --to DIR"},
 	{patch.ErrBusy, exitTrouble, "busy", "the same command, once the other one has ended"},
 	{patch.ErrChanging, exitTrouble, "changing", "wait for the child's end: subagent wait ID"},
+	{patch.ErrRules, exitTrouble, "rules_unknown", "mend the repository; or have what git ignores count as all else: spawn --copy-ignored, diff and apply --ignored"},
 	{patch.ErrTooMuch, exitTrouble, "too_much", "name the paths that matter, or leave some out with --without PATH"},
 	{delegation.ErrMoved, exitNobody, "outbox_moved", "open the outbox again under its present path"},
 	{context.Canceled, exitTrouble, "interrupted", "the child goes on; subagent wait takes its result"},

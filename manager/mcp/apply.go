@@ -28,6 +28,7 @@ Look at the diff first (read with what: diff). Files that may run by themselves 
 	"id": {"type": "string", "description": "the subagent"},
 	"paths": {"type": "array", "items": {"type": "string"}, "description": "only what lies there, relative to its workspace"},
 	"without": {"type": "array", "items": {"type": "string"}, "description": "without what lies there"},
+	"ignored": {"type": "boolean", "description": "also what git ignores in the directory that was copied; by default only where paths name it"},
 	"to": {"type": "string", "description": "the directory to write to, by default the one that was copied"},
 	"dry_run": {"type": "boolean", "description": "only say what would be written"},
 	"allow": {"type": "array", "items": {"type": "string"}, "description": "files that run by themselves and may be written, each by its path"},
@@ -41,6 +42,7 @@ type applyInput struct {
 	ID         string   `json:"id"`
 	Paths      []string `json:"paths"`
 	Without    []string `json:"without"`
+	Ignored    bool     `json:"ignored"`
 	To         string   `json:"to"`
 	Dry        bool     `json:"dry_run"`
 	Allow      []string `json:"allow"`
@@ -59,8 +61,9 @@ type applied struct {
 	Refused   pathList `json:"refused,omitzero"`
 	Conflicts pathList `json:"conflicts,omitzero"`
 	Runs      pathList `json:"run_by_themselves,omitzero"`
-	PutBack   pathList `json:"put_back,omitzero"` // by this call, after an apply that did not end
-	Kept      pathList `json:"kept,omitzero"`     // files that one has left, and that may be the parent's
+	PutBack   pathList `json:"put_back,omitzero"`  // by this call, after an apply that did not end
+	Ignored   pathList `json:"passed_by,omitzero"` // because git ignores it
+	Kept      pathList `json:"kept,omitzero"`      // files that one has left, and that may be the parent's
 	Deletes   string   `json:"deletes,omitempty"`
 	Said      string   `json:"says,omitempty"`
 	Trouble   foreign  `json:"untrusted_detail,omitzero"`
@@ -82,6 +85,7 @@ func (a applied) say() string {
 	a.Runs.say(&b, "runs by itself")
 	a.PutBack.say(&b, "put back")
 	a.Kept.say(&b, "kept")
+	a.Ignored.say(&b, "passed by, because git ignores it")
 	b.WriteString(a.Trouble.lines())
 	for _, said := range []string{a.Deletes, a.Said, noteInText} {
 		if said != "" {
@@ -95,7 +99,7 @@ func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
 	if in.ID == "" {
 		return nil, badArgument("id", "id is missing: the subagent")
 	}
-	pick, err := selection(in.Paths, in.Without)
+	pick, err := selection(in.Paths, in.Without, in.Ignored)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 		return nil, &mistake{code: t.Code, field: "to", text: "open the directory to write to: " + t.Text, next: t.Next}
 	}
 	defer root.Close()
-	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Note: note}
+	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Ignored: ignoredOf(work), Note: note}
 	if !in.Dry {
 		cut, err := work.Interrupted(ctx, dir, root)
 		said.tell(cut)

@@ -16,6 +16,7 @@ type changes struct {
 	Deleted int      `json:"deleted"`
 	Refused pathList `json:"refused,omitzero"`
 	Runs    pathList `json:"run_by_themselves,omitzero"`
+	Ignored pathList `json:"passed_by,omitzero"` // because git ignores it
 	Git     int64    `json:"git_directories_passed_by,omitempty"`
 }
 
@@ -83,8 +84,16 @@ func (l pathList) say(b *strings.Builder, label string) {
 	}
 }
 
+// ignoredOf names what was passed by because git ignores it.
+func ignoredOf(work *patch.Work) (l pathList) {
+	for _, p := range work.Ignored {
+		l.add(p, "", "")
+	}
+	return l
+}
+
 func changesOf(work *patch.Work) changes {
-	c := changes{Git: work.Git}
+	c := changes{Git: work.Git, Ignored: ignoredOf(work)}
 	for i := range work.Changes {
 		change := &work.Changes[i]
 		switch change.What() {
@@ -110,5 +119,6 @@ func (c changes) say() string {
 	fmt.Fprintf(&b, "%d changed, %d added, %d deleted\n", c.Changed, c.Added, c.Deleted)
 	c.Refused.say(&b, "refused")
 	c.Runs.say(&b, "runs by itself")
+	c.Ignored.say(&b, "passed by, because git ignores it")
 	return b.String()
 }

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"torno/manager"
 	"torno/manager/patch"
 )
 
-// copier fills a new workspace with a copy of a directory, and says of it in one what was copied.
-func (s *Server) copier(dir string, one *started) func(context.Context, manager.NewWorkspace) error {
+// copier fills a new workspace with a copy of a directory, and says of it in one what was copied. Ignored has it copy what git ignores, too.
+func (s *Server) copier(dir string, ignored bool, one *started) func(context.Context, manager.NewWorkspace) error {
 	return func(ctx context.Context, w manager.NewWorkspace) error {
 		origin, err := filepath.Abs(dir)
 		if err != nil {
@@ -24,13 +25,18 @@ func (s *Server) copier(dir string, one *started) func(context.Context, manager.
 		}
 		defer store.Close()
 		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Answer: w.Answer, Root: w.Root, UID: w.UID, GID: w.GID}
-		report, err := store.Copy(ctx, origin, to, patch.DefaultHow)
+		how := patch.DefaultHow
+		how.Ignored = ignored
+		report, err := store.Copy(ctx, origin, to, how)
 		if err != nil {
 			return err
 		}
 		one.Copied = words(fmt.Sprintf("a copy of %s: %d files, %d bytes", origin, report.Files, report.Bytes))
 		if missing := report.Repository.Missing; missing != "" {
 			one.Warnings = append(one.Warnings, words("the copy has no git repository: "+missing))
+		}
+		if len(report.Ignored) > 0 {
+			one.Copied = words(one.Copied + "; left out, because git ignores it: " + someOf(report.Ignored))
 		}
 		if report.Git > 0 {
 			one.Warnings = append(one.Warnings, fmt.Sprintf("git directories are not copied: %d", report.Git))
@@ -46,6 +52,18 @@ func (s *Server) copier(dir string, one *started) func(context.Context, manager.
 		}
 		return nil
 	}
+}
+
+// someOf names the first of some paths, and says how many more there are.
+func someOf(paths []string) string {
+	var all []string
+	for _, p := range paths[:min(len(paths), maxNamed)] {
+		all = append(all, strconv.Quote(p))
+	}
+	if more := len(paths) - maxNamed; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }
 
 // maxNamed is how many paths are named that were left out of a copy.
@@ -116,8 +134,9 @@ func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, 
 }
 
 // selection parses the paths of a call.
-func selection(paths, without []string) (patch.Selection, error) {
+func selection(paths, without []string, ignored bool) (patch.Selection, error) {
 	pick, err := patch.Select(paths, without)
+	pick.Ignored = ignored
 	if err != nil {
 		return pick, badArgument("paths", "%s", words(err.Error()))
 	}

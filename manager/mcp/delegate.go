@@ -27,6 +27,7 @@ A subagent does not know your conversation and sees none of your files unless yo
 		"id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "a name for the subagent, by default a new one; the same name later goes on in the same workspace"},
 		"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read"},
 		"copy": {"type": "string", "description": "a directory whose copy is its workspace, for work that apply takes over"},
+		"copy_ignored": {"type": "boolean", "description": "with copy: copy what git ignores there, too"},
 		"profile": {"type": "string", "description": "one of the profiles that status lists; by default the first"},
 		"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
 		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
@@ -43,6 +44,7 @@ type taskInput struct {
 	ID      string   `json:"id"`
 	Context []string `json:"context"`
 	Copy    string   `json:"copy"`
+	Ignored bool     `json:"copy_ignored"`
 	Profile string   `json:"profile"`
 	Model   string   `json:"model"`
 	Seconds *int     `json:"timeout_seconds"`
@@ -136,6 +138,9 @@ func (in delegateInput) check() error {
 		if strings.TrimSpace(task.Task) == "" {
 			return badArgument(where+".task", "%s.task is missing: a text that says what to do", where)
 		}
+		if task.Ignored && task.Copy == "" {
+			return badArgument(where+".copy_ignored", "%s.copy_ignored is for a copy: copy is missing", where)
+		}
 		if err := checkSeconds(where+".timeout_seconds", task.Seconds); err != nil {
 			return err
 		}
@@ -180,7 +185,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 	}
 	o.Made = s.forget
 	if task.Copy != "" {
-		o.Fill = s.copier(task.Copy, &one)
+		o.Fill = s.copier(task.Copy, task.Ignored, &one)
 	}
 	if err := s.makeRoom(task.ID); err != nil {
 		return one, err

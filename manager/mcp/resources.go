@@ -72,7 +72,7 @@ func parseAddress(address string) (id, what, file string, ok bool) {
 
 // readFile reads the beginning of a file of a child's workspace, beneath its handle and without following links.
 func (s *Server) readFile(id, path string) (answer, error) {
-	if _, err := selection([]string{path}, nil); err != nil {
+	if _, err := selection([]string{path}, nil, false); err != nil {
 		return nil, err
 	}
 	root, _, err := s.m.OpenWorkspace(id)

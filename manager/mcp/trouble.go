@@ -102,6 +102,7 @@ var troubles = []struct {
 	{patch.ErrOtherOrigin, "other_origin", "say where to with to"},
 	{patch.ErrBusy, "busy", "call again when the other one has ended"},
 	{patch.ErrChanging, "changing", "wait for the child's end, and call again"},
+	{patch.ErrRules, "rules_unknown", "ask the user to mend the repository; or set ignored (of delegate: copy_ignored), and what git ignores counts as all else"},
 	{patch.ErrTooMuch, "too_much", "name the paths that matter, or copy a smaller directory"},
 	{delegation.ErrMoved, "outbox_moved", "ask the user to start this server again: the outbox is another directory now"},
 	{context.Canceled, "cancelled", "the children go on; wait again"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ type Report struct {
 	Cloned       int64 // files that share their blocks with the originals
 	Git          int64 // git directories, which are left out
 	Repository   Repository
+	Ignored      []string // what git ignores, which is left out; a directory stands for all that is in it
 	Left         []LeftOut
 	LeftCount    int64
 }
@@ -50,6 +52,7 @@ type copying struct {
 	ctx    context.Context
 	to     Destination
 	limits Limits
+	passBy map[string]bool // what git ignores
 	base   *Base
 	texts  *texts
 	only   bool         // what is there is noted, and not copied
@@ -58,8 +61,8 @@ type copying struct {
 }
 
 // Copy fills a workspace with a copy of a directory and keeps what it copied as the child's base. Where the directory is the top of a git work tree
-// the copy gets a repository of its own. Copy leaves out git directories, links that lead out of the directory, and everything but files, directories and links. Set-id bits do not
-// pass. Where the file system can, a copy shares its blocks with the original.
+// the copy gets a repository of its own. Copy leaves out what git ignores, git directories, links that lead out of the directory, and everything but files,
+// directories and links. Set-id bits do not pass. Where the file system can, a copy shares its blocks with the original.
 func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How) (Report, error) {
 	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
@@ -74,6 +77,9 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How
 	}}
 	if c.base.Place, err = identityOf(to.Root); err == nil {
 		c.base.OriginPlace, err = identityOf(from)
+	}
+	if err == nil && !how.Ignored {
+		err = c.passIgnored(s, from)
 	}
 	if err == nil {
 		err = c.run(s, from)
@@ -93,7 +99,7 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How
 }
 
 func (c *copying) run(s *Store, from *os.Root) (err error) {
-	w := walk{ctx: c.ctx, limits: c.limits, visit: c.visit, leftOut: c.leftOut}
+	w := walk{ctx: c.ctx, limits: c.limits, passBy: c.passBy, visit: c.visit, leftOut: c.leftOut}
 	if w.leaveOut, err = c.ours(s); err != nil {
 		return err
 	}
@@ -109,6 +115,31 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 	err = errors.Join(w.run(from), c.texts.close())
 	c.report.Git = w.gits
 	return err
+}
+
+// passIgnored finds what git ignores in the directory, so that it is left out. Who copies a directory that is ignored as a whole wants what is in it.
+func (c *copying) passIgnored(s *Store, from *os.Root) error {
+	var paths []string
+	w := walk{ctx: c.ctx, limits: lookLimits, leftOut: func(string) {}, visit: func(f found) error {
+		if !f.info.IsDir() || f.fault != "" {
+			paths = append(paths, f.path)
+		}
+		return nil
+	}}
+	var err error
+	if w.leaveOut, err = c.ours(s); err != nil {
+		return err
+	}
+	if err := w.run(from); err != nil {
+		return err
+	}
+	ignored, hasRules, err := s.ignoredIn(c.ctx, c.to.Subagent, c.base.Origin, paths)
+	if err != nil || !hasRules {
+		return err
+	}
+	c.passBy, c.base.Ignoring = wholly(ignored, paths, nil), true
+	c.report.Ignored = slices.Sorted(maps.Keys(c.passBy))
+	return nil
 }
 
 // Note keeps what a child was given by the host: from is that, as it was, and to is the child's workspace. A file that takes more than is left of

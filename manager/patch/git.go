@@ -23,9 +23,11 @@ type git struct {
 	env []string
 	// fileSize bounds each file that it writes, in bytes; 0 for no bound.
 	fileSize int64
+	input    string // that it reads
+	most     int    // bytes of its answer, where that may be more than maxGitAnswer
 }
 
-// run runs git and returns what it prints, at most maxGitAnswer bytes. Where ctx ends, the helpers that git has started end, too.
+// run runs git and returns what it prints. Where ctx ends, the helpers that git has started end, too.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	if g.fileSize > 0 {
@@ -34,7 +36,8 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	}
 	var answer, said bytes.Buffer
 	cmd.Dir, cmd.Env = g.dir, g.env
-	cmd.Stdout, cmd.Stderr = &atMost{&answer, maxGitAnswer}, &capped{to: &said, left: 1 << 10}
+	cmd.Stdin = strings.NewReader(g.input)
+	cmd.Stdout, cmd.Stderr = &atMost{&answer, max(g.most, maxGitAnswer)}, &capped{to: &said, left: 1 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -68,7 +68,7 @@ func (c *copying) makeRepository(ctx context.Context, s *Store, origin string, h
 	if err != nil {
 		return r, err
 	}
-	env, left := ownEnvironment(origin, settings), max(c.limits.Bytes-c.report.Bytes, 1)
+	env, left := append(ownEnvironment(settings), "GIT_CEILING_DIRECTORIES="+filepath.Dir(origin)), max(c.limits.Bytes-c.report.Bytes, 1)
 	// A partial clone lets git run a program to fetch what is missing, and that program is named by the repository.
 	offline := append(slices.Clone(env), "GIT_ALLOW_PROTOCOL=none")
 	n := newRepository{ctx: ctx, from: git{dir: origin, env: offline}, to: git{dir: filepath.Join(c.to.Path, temp), env: env, fileSize: left}}
@@ -103,14 +103,13 @@ func (s *Store) gitSettings(subagent string) (dir string, err error) {
 	return filepath.Join(s.path, subagent), s.replace(subagent, ".gitconfig", []byte(settings))
 }
 
-// ownEnvironment returns an environment in which git looks for no repository above dir, reads no settings but those in home and in the repository, never
-// prompts, and uses no network.
-func ownEnvironment(dir, home string) []string {
+// ownEnvironment returns an environment in which git reads no settings but those in home and in the repository, never prompts, and uses no network.
+func ownEnvironment(home string) []string {
 	env := environ(func(name string) bool {
 		return strings.HasPrefix(name, "GIT_") || name == "HOME" || name == "XDG_CONFIG_HOME"
 	})
 	return append(env, "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(home, ".gitconfig"),
-		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=file", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=file")
 }
 
 // uploadPack is what git runs in the parent's repository: offline, as above, and without grafts, which could lead to other branches.

@@ -15,6 +15,7 @@ type Limits struct {
 type How struct {
 	Limits
 	History History
+	Ignored bool // also what git ignores
 }
 
 // DefaultHow is how a parent copies that does not say otherwise.

@@ -7,9 +7,10 @@ import (
 )
 
 // Selection is a part of a tree: what lies at Paths or below them, without what lies at Without or below it. No Paths are
-// the whole tree.
+// the whole tree. What git ignores is passed by unless a path names it.
 type Selection struct {
 	Paths, Without []string
+	Ignored        bool // also what git ignores
 }
 
 // Select checks the paths of a selection, which are relative to the tree.

@@ -32,6 +32,8 @@ type Store struct {
 	path   string
 	root   *os.Root
 	own    Own
+
+	patience time.Duration // with git, when it is asked what it ignores
 }
 
 // StateDir is where a parent keeps what only it may write: $XDG_STATE_HOME/torno, or ~/.local/state/torno.
@@ -53,7 +55,7 @@ func OpenStore(state, outbox string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{outbox: outbox, path: path, root: root, own: OwnOf(state, outbox)}
+	s := &Store{outbox: outbox, path: path, root: root, own: OwnOf(state, outbox), patience: gitPatience}
 	s.sweep()
 	return s, nil
 }
@@ -129,6 +131,7 @@ type Base struct {
 	Workspace   string          `json:"workspace"`
 	Place       inode.Directory `json:"place"`                // the workspace itself: another one at its path was given nothing
 	Repository  bool            `json:"repository,omitempty"` // a git repository was made in it
+	Ignoring    bool            `json:"ignoring,omitempty"`   // what git ignores was not copied, and is not taken over
 	Answer      string          `json:"answer"`               // where in the workspace the answer comes to lie
 	MadeAt      time.Time       `json:"made_at"`
 	Entries     []Entry         `json:"entries"`

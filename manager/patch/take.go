@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // Work is what a child made of its base. The content of what it changed is staged, where the child cannot change it any more.
 type Work struct {
 	Base    *Base
-	Git     int64 // git directories, which are passed by
+	Git     int64    // git directories, which are passed by
+	Ignored []string // what the child made and git ignores, which is passed by; a directory stands for all that is in it
 	Changes []Change
 
 	store *Store
@@ -107,7 +109,12 @@ func (w *Work) Close() error { return w.stage.close() }
 func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) error {
 	before := w.Base.tree()
 	t := &taking{ctx: ctx, work: w, before: before}
-	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: t.visit, given: w.Base.Repository}
+	passBy, err := w.passIgnored(ctx, workspace, pick, before)
+	if err != nil {
+		return err
+	}
+	w.Ignored = slices.Sorted(maps.Keys(passBy))
+	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, passBy: passBy, visit: t.visit, given: w.Base.Repository}
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
@@ -127,6 +134,41 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	}
 	w.refuseTwins(before)
 	return w.askFor(ctx)
+}
+
+// passIgnored finds what the child has made that git ignores in the directory that was copied, by today's rules of the parent's and not by the child's.
+// It returns what of it no path of the selection names.
+func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selection, before tree) (map[string]bool, error) {
+	if !w.Base.Ignoring || pick.Ignored {
+		return nil, nil
+	}
+	origin, err := w.Origin()
+	if err != nil {
+		return nil, nil //nolint:nilerr // without the directory there are no rules, and all is looked at
+	}
+	defer origin.Close()
+	var paths []string
+	list := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: func(f found) error {
+		if before[f.path] == nil && !w.Base.isAnswer(f.path) && (!f.info.IsDir() || f.fault != "") {
+			paths = append(paths, f.path)
+		}
+		return nil
+	}}
+	if err := list.run(workspace); err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	ignored, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, paths)
+	if err != nil {
+		return nil, err
+	}
+	passBy := wholly(ignored, paths, before)
+	maps.DeleteFunc(passBy, func(top string, _ bool) bool {
+		return slices.ContainsFunc(pick.Paths, func(wanted string) bool { return wanted != "." && within(wanted, top) })
+	})
+	return passBy, nil
 }
 
 // refusedAbove says whether a directory above a path is refused, and so was not looked into.

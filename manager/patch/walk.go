@@ -31,7 +31,8 @@ type walk struct {
 	// leaveOut are directories that are not looked at, such as the outbox where it lies in the tree. leftOut is told of each.
 	leaveOut Own
 	leftOut  func(path string)
-	given    bool // the child was given a git directory, which counts for nothing
+	passBy   map[string]bool // paths that are not looked at either
+	given    bool            // the child was given a git directory, which counts for nothing
 	// visit is called for each name that is selected, and for directories on the way to one; for a directory before what is in it.
 	visit func(found) error
 
@@ -106,7 +107,7 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 			w.gits++
 		}
 		return nil
-	case !w.pick.leadsTo(path):
+	case w.passBy[path], !w.pick.leadsTo(path):
 		return nil
 	}
 	info, err := at.Lstat(name)

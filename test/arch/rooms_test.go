@@ -204,7 +204,7 @@ var rooms = map[string]room{
 		"sandbox", "sandbox/local/attest", "sandbox/gvisor/boxes", "sandbox/gvisor/command", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",
 	}},
 	"sandbox/pool":            {ours: []string{"delegation", "sandbox", "internal/crash", "internal/retry", "internal/runfile"}},
-	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "sandbox/pool", "internal/boot", "internal/retry", "internal/runfile", "internal/trust", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "sandbox/pool", "internal/boot", "internal/mounts", "internal/retry", "internal/runfile", "internal/trust", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher/hang":            {},
 	"watcher/limit":           {},

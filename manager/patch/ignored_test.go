@@ -1,0 +1,201 @@
+package patch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// newIgnoring makes a scene whose origin is a repository that ignores some of its files, with another repository in it.
+func newIgnoring(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t, nil)
+	quietGit(t, s.dir)
+	s.git(s.origin, "init", "-q", "-b", "main")
+	for path, text := range map[string]string{
+		".gitignore": "bin/\n*.log\n!keep.log\nsub/secret\n/odd/*\n!/odd/*/\n", "f": "f", "bin/x": "x", "bin/deep/y": "y", "a.log": "a", "keep.log": "k",
+		"sub/secret": "s", "sub/g": "g", "tracked.log": "t", "odd/x": "o",
+	} {
+		write(t, s.ours(path), text)
+	}
+	s.must(os.Symlink("sub", s.ours("l")))
+	s.must(os.Mkdir(s.ours("empty"), 0o755))
+	s.git(s.origin, "add", ".")
+	s.git(s.origin, "add", "--force", "tracked.log")
+	s.git(s.origin, "commit", "-q", "-m", "all")
+	s.must(os.Mkdir(s.ours("inner"), 0o755))
+	s.git(s.ours("inner"), "init", "-q")
+	for path, text := range map[string]string{".gitignore": "*.tmp\n", "bin/tool": "t", "b.tmp": "b", "c.log": "c"} {
+		write(t, s.ours("inner/"+path), text)
+	}
+	return s
+}
+
+// takeOf looks at what a child made of its copy, and returns the paths that it changed and those that were passed by.
+func (s *scene) takeOf(id, workspace string, pick Selection) (changed, ignored string) {
+	s.Helper()
+	work, err := s.store.Take(s.Context(), id, s.open(workspace), pick)
+	s.must(err)
+	defer work.Close()
+	var all []string
+	for _, c := range work.Changes {
+		all = append(all, c.Path)
+	}
+	return strings.Join(all, " "), strings.Join(work.Ignored, " ")
+}
+
+// TestWhatGitIgnores is not copied. What the child makes of it is passed by, by the parent's rules and not by the child's.
+func TestWhatGitIgnores(t *testing.T) {
+	s := newIgnoring(t)
+	s.Setenv("GIT_DIR", s.dir)
+	s.Setenv("GIT_LITERAL_PATHSPECS", "1")
+	to, r := s.copyWith("c", s.origin, DefaultHow)
+	if got := strings.Join(r.Ignored, " "); got != "a.log bin inner/b.tmp odd sub/secret" {
+		t.Errorf("left out is %q", got)
+	}
+	for path, there := range map[string]bool{
+		"f": true, "keep.log": true, "tracked.log": true, "sub/g": true, "empty": true, "inner/bin/tool": true, "inner/c.log": true,
+		"bin": false, "a.log": false, "sub/secret": false, "inner/b.tmp": false, "odd": false,
+	} {
+		if _, err := os.Lstat(to + "/" + path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for path, text := range map[string]string{
+		".gitignore": "hidden\n", "hidden": "h", "bin/y": "y", "b.log": "b", "deep/node/new": "n", "tracked.log": "changed", "z.log": "z", "empty/e.log": "e",
+		"odd/new/n": "n", "odd/p": "p", "inner/n.log": "n", "inner/n.tmp": "n", "mixed/a.log": "a", "mixed/b": "b",
+	} {
+		write(t, to+"/"+path, text)
+	}
+	s.must(errors.Join(os.Remove(to+"/l"), os.Mkdir(to+"/l", 0o755))) // a link of the parent's: git says nothing of what lies beyond
+	write(t, to+"/l/x.log", "x")
+	const passed = "b.log bin empty/e.log inner/n.tmp mixed/a.log odd/p z.log"
+	const others = ".gitignore deep deep/node deep/node/new hidden inner/n.log l l/x.log mixed mixed/b odd odd/new odd/new/n tracked.log"
+	for _, c := range []struct {
+		pick             Selection
+		changed, ignored string
+	}{
+		{Selection{}, others, passed},
+		{Selection{Paths: []string{"bin"}}, "bin bin/y", ""},
+		{Selection{Paths: []string{"z.log", "mixed"}}, "mixed mixed/b z.log", "mixed/a.log"},
+		{Selection{Paths: []string{"."}}, others, passed},
+		{Selection{Paths: []string{"bin", "inner"}, Ignored: true}, "bin bin/y inner/n.log inner/n.tmp", ""},
+	} {
+		if changed, ignored := s.takeOf("c", to, c.pick); changed != c.changed || ignored != c.ignored {
+			t.Errorf("%+v: changed are %q, passed by %q", c.pick, changed, ignored)
+		}
+	}
+}
+
+// TestIgnoredFilesOnRequest are copied and compared as all others, and so are those of a directory that is ignored as a whole.
+func TestIgnoredFilesOnRequest(t *testing.T) {
+	s := newIgnoring(t)
+	for id, c := range map[string]struct {
+		from string
+		how  How
+		has  string
+	}{
+		"asked":  {s.origin, How{Limits: DefaultLimits, Ignored: true}, "bin/x"},
+		"whole":  {s.ours("bin"), DefaultHow, "x"},
+		"no-git": {s.dir, How{Limits: DefaultLimits, Ignored: true}, "origin/bin/x"},
+	} {
+		to, r := s.copyWith(id, c.from, c.how)
+		write(t, to+"/new.log", "new")
+		changed, ignored := s.takeOf(id, to, Selection{})
+		if _, err := os.Lstat(to + "/" + c.has); err != nil || len(r.Ignored) > 0 || changed != "new.log" || ignored != "" {
+			t.Errorf("%s: %v, left out %q, changed %q, passed by %q", id, err, r.Ignored, changed, ignored)
+		}
+	}
+}
+
+// TestRulesAbove: a directory in a work tree goes by the rules of all of it.
+func TestRulesAbove(t *testing.T) {
+	s := newIgnoring(t)
+	_, r := s.copyWith("c", s.ours("sub"), DefaultHow)
+	if got := strings.Join(r.Ignored, " "); got != "secret" {
+		t.Errorf("left out is %q", got)
+	}
+}
+
+// TestNoGitRunsForAChild: what a child has made at a place in its parent's directory that leads into the outbox is a repository of the child's, whose
+// settings git would obey. The oracle is the same repository elsewhere.
+func TestNoGitRunsForAChild(t *testing.T) {
+	s := newIgnoring(t)
+	to, _ := s.copyWith("c", s.origin, DefaultHow)
+	for _, c := range []struct {
+		repository string
+		ignored    string
+	}{{filepath.Join(s.dir, "elsewhere"), "lent/x.log"}, {filepath.Join(s.dir, "outbox", "mine"), ""}} {
+		s.must(os.MkdirAll(c.repository, 0o755))
+		s.git(c.repository, "init", "-q")
+		write(t, c.repository+"/.git/info/exclude", "*.log\n")
+		s.must(errors.Join(os.RemoveAll(s.ours("lent")), os.Mkdir(s.ours("lent"), 0o755)))
+		write(t, s.ours("lent/.git"), "gitdir: "+c.repository+"/.git\n")
+		write(t, to+"/lent/x.log", "x")
+		write(t, to+"/lent/y", "y")
+		if _, ignored := s.takeOf("c", to, Selection{}); ignored != c.ignored {
+			t.Errorf("%s: passed by %q", c.repository, ignored)
+		}
+	}
+}
+
+// TestRulesAreWrittenLast: an apply that is cut goes on with what it has begun, also where the rules that the child wrote would pass by the rest.
+func TestRulesAreWrittenLast(t *testing.T) {
+	s := newIgnoring(t)
+	to, _ := s.copyWith("c", s.origin, DefaultHow)
+	write(t, to+"/.gitignore", "*\n")
+	write(t, to+"/new", "new")
+	write(t, to+"/sub/.gitignore", "*\n")
+	s.must(os.Remove(to + "/f"))
+	work, err := s.store.Take(t.Context(), "c", s.open(to), Selection{})
+	s.must(err)
+	defer work.Close()
+	plan, err := work.Plan(t.Context(), s.origin, s.open(s.origin))
+	s.must(err)
+	var order []string
+	for _, step := range plan.Steps {
+		order = append(order, step.Change.Path)
+	}
+	if got := strings.Join(order, " "); got != "new f .gitignore sub/.gitignore" {
+		t.Errorf("the order is %q", got)
+	}
+}
+
+// TestUnknownRules: where git cannot tell, nothing is copied and nothing taken over, and the error is known by its kind.
+func TestUnknownRules(t *testing.T) {
+	s := newIgnoring(t)
+	to, _ := s.copyWith("c", s.origin, DefaultHow)
+	write(t, to+"/new", "new")
+	write(t, s.ours(".git/config"), "[broken\n")
+	dest := filepath.Join(s.dir, "outbox/workspaces/d")
+	s.must(os.MkdirAll(dest, 0o755))
+	_, err1 := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
+	_, err2 := s.store.Take(t.Context(), "c", s.open(to), Selection{})
+	for _, err := range []error{err1, err2} {
+		if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "bad config") {
+			t.Error(err)
+		}
+	}
+	if there, err := os.ReadDir(dest); err != nil || len(there) > 0 {
+		t.Errorf("the workspace has %v, %v", there, err)
+	}
+	if changed, _ := s.takeOf("c", to, Selection{Ignored: true}); changed != "new" {
+		t.Errorf("on request changed are %q", changed)
+	}
+}
+
+// TestRulesWithoutEnd: a FIFO among git's files holds nobody longer than a client waits for git.
+func TestRulesWithoutEnd(t *testing.T) {
+	s := newIgnoring(t)
+	s.must(errors.Join(os.Remove(s.ours(".gitignore")), syscall.Mkfifo(s.ours(".gitignore"), 0o644)))
+	s.store.patience = 500 * time.Millisecond
+	dest := filepath.Join(s.dir, "outbox/workspaces/d")
+	s.must(os.MkdirAll(dest, 0o755))
+	if _, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow); !errors.Is(err, ErrRules) {
+		t.Error(err)
+	}
+}
