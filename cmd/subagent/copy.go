@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"torno/internal/cli"
@@ -136,12 +137,11 @@ func (c *app) sayCopied(r patch.Report) {
 
 // namesOf names the first of some paths in a line, and says how many more there are.
 func namesOf(paths []string) string {
-	const named = 5
 	var all []string
-	for _, p := range paths[:min(len(paths), named)] {
-		all = append(all, cli.OneLine(p))
+	for _, p := range paths[:min(len(paths), maxNamed)] {
+		all = append(all, strconv.Quote(p))
 	}
-	if more := len(paths) - named; more > 0 {
+	if more := len(paths) - maxNamed; more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, ", ")

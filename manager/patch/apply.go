@@ -21,7 +21,6 @@ const (
 	makesDirectory
 	writes
 	deletes
-	writesRules // what git ignores from then on is passed by when a cut apply goes on
 )
 
 func (s *Step) phase() int {
@@ -32,8 +31,6 @@ func (s *Step) phase() int {
 		return deletes
 	case s.After.Kind == Directory:
 		return makesDirectory
-	case path.Base(s.Change.Path) == ".gitignore":
-		return writesRules
 	}
 	return writes
 }

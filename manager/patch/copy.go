@@ -53,6 +53,7 @@ type copying struct {
 	to     Destination
 	limits Limits
 	passBy map[string]bool // what git ignores
+	listed map[string]bool // the files of which git was asked, if it was
 	base   *Base
 	texts  *texts
 	only   bool         // what is there is noted, and not copied
@@ -120,7 +121,7 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 // passIgnored finds what git ignores in the directory, so that it is left out. Who copies a directory that is ignored as a whole wants what is in it.
 func (c *copying) passIgnored(s *Store, from *os.Root) error {
 	var paths []string
-	w := walk{ctx: c.ctx, limits: lookLimits, leftOut: func(string) {}, visit: func(f found) error {
+	w := walk{ctx: c.ctx, limits: Limits{Files: max(lookLimits.Files, c.limits.Files)}, leftOut: func(string) {}, visit: func(f found) error {
 		if !f.info.IsDir() || f.fault != "" {
 			paths = append(paths, f.path)
 		}
@@ -138,6 +139,7 @@ func (c *copying) passIgnored(s *Store, from *os.Root) error {
 		return err
 	}
 	c.passBy, c.base.Ignoring = wholly(ignored, paths, nil), true
+	c.listed = setOf(paths)
 	c.report.Ignored = slices.Sorted(maps.Keys(c.passBy))
 	return nil
 }
@@ -214,8 +216,12 @@ func (c *copying) leave(path, why string) {
 func (c *copying) leftOut(path string) { c.base.LeftOut = append(c.base.LeftOut, path) }
 
 func (c *copying) visit(f found) error {
-	if f.fault != "" {
-		c.leave(f.path, f.fault)
+	fault := f.fault
+	if fault == "" && c.listed != nil && !f.info.IsDir() && !c.listed[f.path] {
+		fault = "it appeared while the directory was copied"
+	}
+	if fault != "" {
+		c.leave(f.path, fault)
 		return nil
 	}
 	e := Entry{Path: f.path}

@@ -130,11 +130,7 @@ func (n *newRepository) git(g git, args ...string) (string, error) {
 }
 
 func (n *newRepository) build(outbox string, history History) (r Repository, err error) {
-	common, err := n.git(n.from, "rev-parse", "--git-common-dir")
-	if err == nil {
-		err = apart(from(n.from.dir, common), outbox)
-	}
-	if err != nil {
+	if err := n.from.checkApart(n.ctx, outbox); err != nil {
 		return r, err
 	}
 	head, err := n.git(n.from, "rev-parse", "--verify", "HEAD^{commit}")

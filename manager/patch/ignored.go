@@ -33,13 +33,13 @@ func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []str
 	i := ignoring{
 		ctx: ctx, outbox: s.outbox, dir: dir, env: rulesEnvironment(home), spots: map[string]spot{".": {reached: true, repository: "."}}, asked: map[string][]string{},
 	}
-	if hasRepositoryAround(dir) {
-		i.asked["."] = []string{"."}
+	if err = i.lookAround(); err == nil {
+		for _, p := range paths {
+			i.add(p)
+		}
+		ignored, err = i.answer()
 	}
-	for _, p := range paths {
-		i.add(p)
-	}
-	if ignored, err = i.answer(); err != nil {
+	if err != nil {
 		return nil, false, fmt.Errorf("%w in %s: %w", ErrRules, dir, err)
 	}
 	if ignored["."] {
@@ -54,26 +54,18 @@ func rulesEnvironment(home string) []string {
 	return append(ownEnvironment(home), "GIT_ALLOW_PROTOCOL=none", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1")
 }
 
-// hasRepositoryAround reports whether a directory or one above it has a repository.
-func hasRepositoryAround(dir string) bool {
-	for at := withoutLinks(dir); ; at = filepath.Dir(at) {
-		if hasRepository(at) {
-			return true
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
-}
-
-// hasRepository reports whether git would look for a repository in a directory. It goes on above a git directory that has no HEAD.
+// hasRepository reports whether git looks for a repository in a directory. A git directory without HEAD is none; of one that cannot be looked at, git
+// says what is wrong.
 func hasRepository(dir string) bool {
 	at := filepath.Join(dir, gitDirectory)
-	info, err := os.Stat(at)
-	if err == nil && info.IsDir() {
-		_, err = os.Lstat(filepath.Join(at, "HEAD"))
+	if _, err := os.Lstat(at); isAbsent(err) {
+		return false
 	}
-	return err == nil
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(at, "HEAD"))
+	return !isAbsent(err)
 }
 
 // ignoring collects questions about what git ignores in a directory, by repository.
@@ -89,6 +81,43 @@ type ignoring struct {
 type spot struct {
 	reached    bool   // through directories alone; git says nothing of what lies beyond a link
 	repository string // the innermost one, relative to the directory; "." also stands for one around it
+}
+
+// lookAround finds the repository of the directory, which may be around it. One of a user who owns neither the directory nor this process is an error, as
+// for git itself: anybody could make one in /tmp.
+func (i *ignoring) lookAround() error {
+	real := withoutLinks(i.dir)
+	for at := real; ; at = filepath.Dir(at) {
+		if hasRepository(at) {
+			i.asked["."] = nil
+			if at != real { // git may ignore all of the directory
+				i.asked["."] = []string{"."}
+			}
+			return i.checkOwners(real, at, filepath.Join(at, gitDirectory))
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+// checkOwners wants paths to belong to root, to this process's user, or to the owner of a directory.
+func (i *ignoring) checkOwners(dir string, paths ...string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	theirs, _ := ownerOf(info)
+	for _, p := range paths {
+		found, err := os.Lstat(p)
+		if err != nil {
+			return err
+		}
+		if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != theirs {
+			return fmt.Errorf("the repository of user %d in %s has no say here", owner, filepath.Dir(p))
+		}
+	}
+	return nil
 }
 
 func (i *ignoring) spot(dir string) spot {
@@ -123,7 +152,6 @@ func (i *ignoring) ask(repository, path string) {
 // answer has the repositories answer, outer ones first.
 func (i *ignoring) answer() (map[string]bool, error) {
 	all := map[string]bool{}
-	outerFirst := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	for _, repository := range slices.SortedFunc(maps.Keys(i.asked), outerFirst) {
 		paths := i.asked[repository]
 		if repository != "." && all[repository] {
@@ -141,18 +169,31 @@ func (i *ignoring) answer() (map[string]bool, error) {
 	return all, nil
 }
 
+// outerFirst orders directories so that each comes before those in it.
+func outerFirst(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == ".":
+		return -1
+	case b == ".":
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
 // answerOf returns those of the paths that a repository ignores.
 func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool, error) {
 	g := git{dir: filepath.Join(i.dir, repository), env: i.env}
-	if apart(g.dir, i.outbox) != nil {
+	err := apart(g.dir, i.outbox)
+	if err == nil {
+		err = g.checkApart(i.ctx, i.outbox)
+	}
+	if errors.Is(err, errInOutbox) {
 		return nil, nil
 	}
-	common, err := g.run(i.ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
-		return nil, fmt.Errorf("git rev-parse: %w", err)
-	}
-	if apart(from(g.dir, strings.TrimSpace(common)), i.outbox) != nil {
-		return nil, nil
+		return nil, err
 	}
 	var question strings.Builder
 	for _, p := range paths {
@@ -200,11 +241,8 @@ func wholly(ignored map[string]bool, paths []string, before tree) map[string]boo
 			keep(above(p))
 		}
 	}
-	for p, e := range before {
-		if e.Kind == Directory {
-			keep(p)
-		}
-		keep(above(p))
+	for p := range before {
+		keep(p)
 	}
 	tops := map[string]bool{}
 	for p := range ignored {
@@ -214,4 +252,12 @@ func wholly(ignored map[string]bool, paths []string, before tree) map[string]boo
 		tops[p] = true
 	}
 	return tops
+}
+
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		set[p] = true
+	}
+	return set
 }

@@ -3,6 +3,7 @@ package patch
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -67,13 +68,13 @@ func TestWhatGitIgnores(t *testing.T) {
 	}
 	for path, text := range map[string]string{
 		".gitignore": "hidden\n", "hidden": "h", "bin/y": "y", "b.log": "b", "deep/node/new": "n", "tracked.log": "changed", "z.log": "z", "empty/e.log": "e",
-		"odd/new/n": "n", "odd/p": "p", "inner/n.log": "n", "inner/n.tmp": "n", "mixed/a.log": "a", "mixed/b": "b",
+		"odd/new/n": "n", "odd/p": "p", "inner/n.log": "n", "inner/n.tmp": "n", "mixed/a.log": "a", "mixed/b": "b", "only/a.log": "a",
 	} {
 		write(t, to+"/"+path, text)
 	}
 	s.must(errors.Join(os.Remove(to+"/l"), os.Mkdir(to+"/l", 0o755))) // a link of the parent's: git says nothing of what lies beyond
 	write(t, to+"/l/x.log", "x")
-	const passed = "b.log bin empty/e.log inner/n.tmp mixed/a.log odd/p z.log"
+	const passed = "b.log bin empty/e.log inner/n.tmp mixed/a.log odd/p only z.log"
 	const others = ".gitignore deep deep/node deep/node/new hidden inner/n.log l l/x.log mixed mixed/b odd odd/new odd/new/n tracked.log"
 	for _, c := range []struct {
 		pick             Selection
@@ -82,6 +83,7 @@ func TestWhatGitIgnores(t *testing.T) {
 		{Selection{}, others, passed},
 		{Selection{Paths: []string{"bin"}}, "bin bin/y", ""},
 		{Selection{Paths: []string{"z.log", "mixed"}}, "mixed mixed/b z.log", "mixed/a.log"},
+		{Selection{Paths: []string{"only"}}, "", "only"},
 		{Selection{Paths: []string{"."}}, others, passed},
 		{Selection{Paths: []string{"bin", "inner"}, Ignored: true}, "bin bin/y inner/n.log inner/n.tmp", ""},
 	} {
@@ -127,12 +129,19 @@ func TestNoGitRunsForAChild(t *testing.T) {
 	s := newIgnoring(t)
 	to, _ := s.copyWith("c", s.origin, DefaultHow)
 	for _, c := range []struct {
-		repository string
-		ignored    string
-	}{{filepath.Join(s.dir, "elsewhere"), "lent/x.log"}, {filepath.Join(s.dir, "outbox", "mine"), ""}} {
+		repository, common string
+		ignored            string
+	}{
+		{filepath.Join(s.dir, "elsewhere"), "", "lent/x.log"},
+		{filepath.Join(s.dir, "outbox", "mine"), "", ""},
+		{filepath.Join(s.dir, "outbox", "half"), s.ours(".git"), ""},
+	} {
 		s.must(os.MkdirAll(c.repository, 0o755))
 		s.git(c.repository, "init", "-q")
 		write(t, c.repository+"/.git/info/exclude", "*.log\n")
+		if c.common != "" {
+			write(t, c.repository+"/.git/commondir", c.common+"\n")
+		}
 		s.must(errors.Join(os.RemoveAll(s.ours("lent")), os.Mkdir(s.ours("lent"), 0o755)))
 		write(t, s.ours("lent/.git"), "gitdir: "+c.repository+"/.git\n")
 		write(t, to+"/lent/x.log", "x")
@@ -143,25 +152,102 @@ func TestNoGitRunsForAChild(t *testing.T) {
 	}
 }
 
-// TestRulesAreWrittenLast: an apply that is cut goes on with what it has begun, also where the rules that the child wrote would pass by the rest.
-func TestRulesAreWrittenLast(t *testing.T) {
+// TestACutApplyGoesByItsRules: an apply that was cut goes on with what it has begun, also where the rules that it has written would pass by the rest.
+func TestACutApplyGoesByItsRules(t *testing.T) {
 	s := newIgnoring(t)
 	to, _ := s.copyWith("c", s.origin, DefaultHow)
-	write(t, to+"/.gitignore", "*\n")
-	write(t, to+"/new", "new")
-	write(t, to+"/sub/.gitignore", "*\n")
-	s.must(os.Remove(to + "/f"))
-	work, err := s.store.Take(t.Context(), "c", s.open(to), Selection{})
-	s.must(err)
-	defer work.Close()
-	plan, err := work.Plan(t.Context(), s.origin, s.open(s.origin))
-	s.must(err)
-	var order []string
-	for _, step := range plan.Steps {
-		order = append(order, step.Change.Path)
+	for path, text := range map[string]string{".gitignore": "*\n", "new": "new", "sub/.gitignore": "*\n", "a.log": "of the child"} {
+		write(t, to+"/"+path, text)
 	}
-	if got := strings.Join(order, " "); got != "new f .gitignore sub/.gitignore" {
-		t.Errorf("the order is %q", got)
+	plan := func() *Plan {
+		work, err := s.store.Take(t.Context(), "c", s.open(to), Selection{})
+		s.must(err)
+		t.Cleanup(func() { work.Close() })
+		plan, err := work.Plan(t.Context(), s.origin, s.open(s.origin))
+		s.must(err)
+		return plan
+	}
+	first := plan()
+	s.must(first.begin("cut"))
+	write(t, s.ours(".gitignore"), "*\n")
+	second := plan()
+	if got := len(second.Steps); got != 2 || len(second.work.Ignored) != 1 {
+		t.Errorf("%d steps are left, passed by %v", got, second.work.Ignored)
+	}
+	if _, err := second.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, s.ours("new")) != "new" || read(t, s.ours("sub/.gitignore")) != "*\n" || read(t, s.ours("a.log")) != "a" {
+		t.Error("the apply that went on has written something else")
+	}
+	write(t, to+"/new", "newer")
+	if changed, _ := s.takeOf("c", to, Selection{}); changed != "new" {
+		t.Errorf("later changed are %q", changed)
+	}
+}
+
+// TestAListOfWhatIsNotIgnored: the rules of a work tree that ignore all but what they name do not ignore the work tree.
+func TestAListOfWhatIsNotIgnored(t *testing.T) {
+	s := newScene(t, map[string]string{".gitignore": "*\n!/sub/\n!/sub/**\n!.gitignore\n", ".env": "secret", "sub/f": "f"})
+	quietGit(t, s.dir)
+	s.git(s.origin, "init", "-q")
+	to, r := s.copyWith("c", s.origin, DefaultHow)
+	if _, err := os.Lstat(to + "/sub/f"); err != nil || strings.Join(r.Ignored, " ") != ".env" {
+		t.Errorf("%v, left out is %q", err, r.Ignored)
+	}
+}
+
+// TestAnInnerRepositoryOfAnyName is left out whole where the outer one ignores it.
+func TestAnInnerRepositoryOfAnyName(t *testing.T) {
+	s := newScene(t, map[string]string{".gitignore": "/-/\n/.x/\n", "-/f": "f", ".x/f": "f", ".y/f": "f"})
+	quietGit(t, s.dir)
+	for _, dir := range []string{".", "-", ".x", ".y"} {
+		s.git(s.ours(dir), "init", "-q")
+	}
+	if _, r := s.copyWith("c", s.origin, DefaultHow); strings.Join(r.Ignored, " ") != "- .x" {
+		t.Errorf("left out is %q", r.Ignored)
+	}
+}
+
+// TestWhatAppearsDuringACopy is not copied, since git was not asked about it.
+func TestWhatAppearsDuringACopy(t *testing.T) {
+	s := newIgnoring(t)
+	real, err := exec.LookPath("git")
+	s.must(err)
+	write(t, s.dir+"/bin/git", "#!/bin/sh\necho late > "+s.ours("late.log")+"\nexec "+real+" \"$@\"\n")
+	s.must(os.Chmod(s.dir+"/bin/git", 0o755))
+	s.Setenv("PATH", s.dir+"/bin:"+os.Getenv("PATH"))
+	to, r := s.copyWith("c", s.origin, How{Limits: DefaultLimits})
+	if _, err := os.Lstat(to + "/late.log"); err == nil || r.LeftCount != 1 || r.Left[0].Path != "late.log" {
+		t.Errorf("left out is %+v", r.Left)
+	}
+}
+
+// TestAStrangersRepositoryAround has no say in what is copied.
+func TestAStrangersRepositoryAround(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files of another user")
+	}
+	s := newScene(t, map[string]string{"f": "f"})
+	quietGit(t, s.dir)
+	s.git(s.dir, "init", "-q")
+	s.must(os.Lchown(s.dir+"/.git", 12345, 12345))
+	dest := filepath.Join(s.dir, "outbox/workspaces/d")
+	s.must(os.MkdirAll(dest, 0o755))
+	_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
+	if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "user 12345") {
+		t.Error(err)
+	}
+}
+
+// TestAFileThatBecameADirectory of ignored files counts as deleted, and no more.
+func TestAFileThatBecameADirectory(t *testing.T) {
+	s := newIgnoring(t)
+	to, _ := s.copyWith("c", s.origin, DefaultHow)
+	s.must(errors.Join(os.Remove(s.ours("f")), os.Remove(to+"/f")))
+	write(t, to+"/f/x.log", "x")
+	if changed, ignored := s.takeOf("c", to, Selection{}); changed != "f" || ignored != "f/x.log" {
+		t.Errorf("changed are %q, passed by %q", changed, ignored)
 	}
 }
 
@@ -185,6 +271,10 @@ func TestUnknownRules(t *testing.T) {
 	}
 	if changed, _ := s.takeOf("c", to, Selection{Ignored: true}); changed != "new" {
 		t.Errorf("on request changed are %q", changed)
+	}
+	s.must(errors.Join(os.RemoveAll(s.ours(".git")), os.Symlink("not/mounted", s.ours(".git"))))
+	if _, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow); !errors.Is(err, ErrRules) {
+		t.Errorf("a git directory that is not there: %v", err)
 	}
 }
 

@@ -20,6 +20,8 @@ type Marker struct {
 	In      []string   `json:"in"`        // where what it has staged may be
 	Steps   []takenOut `json:"taken_out"` // what it may have taken out
 	BeganAt time.Time  `json:"began_at"`
+	// PassedBy is what git ignored when it began. The apply itself may write other rules.
+	PassedBy []string `json:"passed_by,omitempty"`
 
 	// PutBack are the paths to which Interrupted has put back what the parent had saved there during the apply.
 	PutBack []Trouble `json:"-"`
@@ -37,7 +39,7 @@ type takenOut struct {
 
 // begin says on the disk that the plan is being carried out.
 func (p *Plan) begin(id string) error {
-	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC()}
+	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC(), PassedBy: p.work.Ignored}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		m.In = append(m.In, path.Dir(s.Change.Path))

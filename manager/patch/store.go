@@ -67,7 +67,9 @@ func OpenOwn(state, outbox, name string) (*os.Root, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPlace, err)
 	}
-	if err := apart(path, outbox); err != nil {
+	if err := apart(path, outbox); errors.Is(err, errInOutbox) {
+		return nil, fmt.Errorf("%w: set XDG_STATE_HOME to another place", err)
+	} else if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
@@ -83,6 +85,9 @@ func ownPath(state, outbox, name string) string {
 	return filepath.Join(state, name, hex.EncodeToString(sum[:8]))
 }
 
+// errInOutbox says that a directory lies in the outbox, where others may write.
+var errInOutbox = errors.New("it lies in the outbox, where others may write")
+
 // apart refuses a directory that lies in the outbox, under whatever name.
 func apart(path, outbox string) error {
 	out, err := os.Stat(outbox)
@@ -95,7 +100,7 @@ func apart(path, outbox string) error {
 	}
 	for dir := real; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && os.SameFile(info, out) {
-			return fmt.Errorf("%s lies in the outbox, where others may write: set XDG_STATE_HOME to another place", path)
+			return fmt.Errorf("%s: %w", path, errInOutbox)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

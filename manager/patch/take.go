@@ -142,6 +142,13 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	if !w.Base.Ignoring || pick.Ignored {
 		return nil, nil
 	}
+	cut, err := w.marker(w.Base.Origin)
+	if err != nil {
+		return nil, err
+	}
+	if cut != nil { // the rules may be those that it has written
+		return setOf(cut.PassedBy), nil
+	}
 	origin, err := w.Origin()
 	if err != nil {
 		return nil, nil //nolint:nilerr // without the directory there are no rules, and all is looked at
@@ -164,11 +171,26 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	if err != nil {
 		return nil, err
 	}
-	passBy := wholly(ignored, paths, before)
-	maps.DeleteFunc(passBy, func(top string, _ bool) bool {
-		return slices.ContainsFunc(pick.Paths, func(wanted string) bool { return wanted != "." && within(wanted, top) })
+	if err := w.nameIgnored(ctx, ignored, pick.Paths); err != nil {
+		return nil, err
+	}
+	return wholly(ignored, paths, before), nil
+}
+
+// nameIgnored takes what is named out of what is ignored: a file by its path, and what is in a directory by a path that git ignores.
+func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named []string) error {
+	if len(named) == 0 {
+		return nil
+	}
+	var directories []string
+	for _, p := range named {
+		directories = append(directories, p+"/")
+	}
+	all, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, directories)
+	maps.DeleteFunc(ignored, func(p string, _ bool) bool {
+		return slices.ContainsFunc(named, func(name string) bool { return p == name || all[name] && within(p, name) })
 	})
-	return passBy, nil
+	return err
 }
 
 // refusedAbove says whether a directory above a path is refused, and so was not looked into.
