@@ -69,7 +69,7 @@ func TestKilledBetweenTheNoteAndTheWord(t *testing.T) {
 }
 
 // busy are the stories that keep a processor busy: some of them have to be told while a run lasts.
-var busy = make(chan struct{}, runtime.GOMAXPROCS(0))
+var busy = make(chan struct{}, 1+runtime.GOMAXPROCS(0))
 
 func killAt(t *testing.T, sandbox string, points []string) {
 	house.Need(t, sandbox)
