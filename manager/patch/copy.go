@@ -218,7 +218,7 @@ func (c *copying) leftOut(path string) { c.base.LeftOut = append(c.base.LeftOut,
 func (c *copying) visit(f found) error {
 	fault := f.fault
 	if fault == "" && c.listed != nil && !f.info.IsDir() && !c.listed[f.path] {
-		fault = "it appeared while the directory was copied"
+		fault = appearedFault
 	}
 	if fault != "" {
 		c.leave(f.path, fault)

@@ -48,18 +48,18 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return answer.String(), err
 }
 
-// checkApart refuses a repository of which a part lies in the outbox, where a child may write: git obeys its settings. It also refuses one whose work tree
-// is elsewhere.
-func (g git) checkApart(ctx context.Context, outbox string) error {
+// checkApart finds the repository of the directory, and refuses one of which a part lies in the outbox, where a child may write: git obeys its settings.
+// It also refuses one whose work tree is elsewhere.
+func (g git) checkApart(ctx context.Context, outbox string) (repository string, err error) {
 	answer, err := g.run(ctx, "rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
-		return fmt.Errorf("git rev-parse: %w", err)
+		return "", fmt.Errorf("git rev-parse: %w", err)
 	}
 	lines := strings.Split(strings.TrimSuffix(answer, "\n"), "\n")
 	if len(lines) != 3 || lines[0] != "true" {
-		return errors.New("the directory is not in the work tree of its repository")
+		return "", errors.New("the directory is not in the work tree of its repository")
 	}
-	return errors.Join(apart(lines[1], outbox), apart(from(withoutLinks(g.dir), lines[2]), outbox))
+	return lines[1], errors.Join(apart(lines[1], outbox), apart(from(withoutLinks(g.dir), lines[2]), outbox))
 }
 
 // gitError adds the first line of git's standard error to an error.

@@ -130,7 +130,7 @@ func (n *newRepository) git(g git, args ...string) (string, error) {
 }
 
 func (n *newRepository) build(outbox string, history History) (r Repository, err error) {
-	if err := n.from.checkApart(n.ctx, outbox); err != nil {
+	if _, err := n.from.checkApart(n.ctx, outbox); err != nil {
 		return r, err
 	}
 	head, err := n.git(n.from, "rev-parse", "--verify", "HEAD^{commit}")

@@ -21,8 +21,8 @@ var ErrRules = errors.New("it is not known what git ignores")
 // repository, and none count where it ignores the whole directory. The paths are of files, which need not exist there. Each is judged by the repository
 // that it lies in; a repository within another goes by its own rules, unless the outer one ignores it as a whole. What a repository tracks is not ignored.
 //
-// The rules are the repositories' own: .gitignore, info/exclude and core.excludesFile of their settings. No repository in the outbox is asked, because
-// git obeys its settings, which may be a child's.
+// The rules are the repositories' own, and not those of the user's settings. No repository in the outbox is asked, because git obeys its settings, which
+// may be a child's.
 func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []string) (ignored map[string]bool, hasRules bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -33,17 +33,12 @@ func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []str
 	i := ignoring{
 		ctx: ctx, outbox: s.outbox, dir: dir, env: rulesEnvironment(home), spots: map[string]spot{".": {reached: true, repository: "."}}, asked: map[string][]string{},
 	}
-	if err = i.lookAround(); err == nil {
-		for _, p := range paths {
-			i.add(p)
-		}
-		ignored, err = i.answer()
+	i.lookAround()
+	for _, p := range paths {
+		i.add(p)
 	}
-	if err != nil {
+	if ignored, err = i.answer(); err != nil {
 		return nil, false, fmt.Errorf("%w in %s: %w", ErrRules, dir, err)
-	}
-	if ignored["."] {
-		return nil, false, nil
 	}
 	maps.DeleteFunc(ignored, func(p string, _ bool) bool { _, is := i.asked[p]; return is }) // a repository, which is no file
 	return ignored, len(i.asked) > 0, nil
@@ -83,39 +78,33 @@ type spot struct {
 	repository string // the innermost one, relative to the directory; "." also stands for one around it
 }
 
-// lookAround finds the repository of the directory, which may be around it. One of a user who owns neither the directory nor this process is an error, as
-// for git itself: anybody could make one in /tmp.
-func (i *ignoring) lookAround() error {
+// lookAround finds out whether the directory has a repository or lies in one.
+func (i *ignoring) lookAround() {
 	real := withoutLinks(i.dir)
 	for at := real; ; at = filepath.Dir(at) {
-		if hasRepository(at) {
+		switch {
+		case hasRepository(at) && at == real:
 			i.asked["."] = nil
-			if at != real { // git may ignore all of the directory
-				i.asked["."] = []string{"."}
-			}
-			return i.checkOwners(real, at, filepath.Join(at, gitDirectory))
-		}
-		if at == filepath.Dir(at) {
-			return nil
+			return
+		case hasRepository(at): // it may ignore all of the directory
+			i.asked["."] = []string{"."}
+			return
+		case at == filepath.Dir(at):
+			return
 		}
 	}
 }
 
-// checkOwners wants paths to belong to root, to this process's user, or to the owner of a directory.
-func (i *ignoring) checkOwners(dir string, paths ...string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
+// checkOwner refuses a repository around the directory of a user who owns neither that nor this process, as git itself does: anybody could make one in /tmp.
+func (i *ignoring) checkOwner(repository string) error {
+	ours, err1 := os.Stat(i.dir)
+	found, err2 := os.Lstat(repository)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	theirs, _ := ownerOf(info)
-	for _, p := range paths {
-		found, err := os.Lstat(p)
-		if err != nil {
-			return err
-		}
-		if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != theirs {
-			return fmt.Errorf("the repository of user %d in %s has no say here", owner, filepath.Dir(p))
-		}
+	us, _ := ownerOf(ours)
+	if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != us {
+		return fmt.Errorf("the repository %s of user %d has no say here", repository, owner)
 	}
 	return nil
 }
@@ -126,9 +115,11 @@ func (i *ignoring) spot(dir string) spot {
 	}
 	s := i.spot(above(dir))
 	full := filepath.Join(i.dir, dir)
-	if info, err := os.Lstat(full); err == nil && !info.IsDir() {
+	switch info, err := os.Lstat(full); {
+	case err != nil: // the child alone has it
+	case !info.IsDir():
 		s.reached = false
-	} else if s.reached && hasRepository(full) {
+	case s.reached && hasRepository(full):
 		i.ask(s.repository, dir)
 		s.repository = dir
 		i.asked[dir] = nil
@@ -156,13 +147,17 @@ func (i *ignoring) answer() (map[string]bool, error) {
 		paths := i.asked[repository]
 		if repository != "." && all[repository] {
 			for _, p := range paths {
-				all[p] = true
+				all[path.Clean(p)] = true
 			}
 			continue
 		}
 		some, err := i.answerOf(repository, paths)
 		if err != nil {
 			return nil, err
+		}
+		if some["."] { // who names a directory that is ignored as a whole wants what is in it
+			delete(i.asked, ".")
+			continue
 		}
 		maps.Copy(all, some)
 	}
@@ -185,12 +180,19 @@ func outerFirst(a, b string) int {
 // answerOf returns those of the paths that a repository ignores.
 func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool, error) {
 	g := git{dir: filepath.Join(i.dir, repository), env: i.env}
+	found := ""
 	err := apart(g.dir, i.outbox)
 	if err == nil {
-		err = g.checkApart(i.ctx, i.outbox)
+		found, err = g.checkApart(i.ctx, i.outbox)
 	}
 	if errors.Is(err, errInOutbox) {
 		return nil, nil
+	}
+	if err == nil && repository == "." {
+		err = i.checkOwner(found)
+	}
+	if err == nil {
+		err = i.checkSparse(g)
 	}
 	if err != nil {
 		return nil, err
@@ -199,30 +201,56 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	for _, p := range paths {
 		question.WriteString("./" + strings.TrimPrefix(p, repository+"/") + "\x00")
 	}
-	g.input, g.most = question.String(), question.Len()
-	answer, err := g.run(i.ctx, "-c", noMonitor, "check-ignore", "--no-index", "-z", "--stdin")
+	g.input, g.most = question.String(), maxRuled
+	answer, err := g.run(i.ctx, "-c", noMonitor, "check-ignore", "--no-index", "--verbose", "-z", "--stdin")
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-		return nil, nil // it ignores none of them
+		return nil, nil // no rule matches any of them
 	}
 	if err != nil {
 		return nil, fmt.Errorf("git check-ignore: %w", err)
 	}
-	g.input, g.most = "", maxNames
-	tracked, err := g.run(i.ctx, "-c", noMonitor, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+	ignored := map[string]bool{}
+	for fields := strings.Split(answer, "\x00"); len(fields) > 4; fields = fields[4:] { // where the rule stands, its line, the rule, the path
+		if !strings.HasPrefix(fields[2], "!") {
+			ignored[path.Join(repository, fields[3])] = true
+		}
+	}
+	tracked, err := i.list(g, "--cached", "--ignored", "--exclude-standard")
+	for _, p := range tracked {
+		delete(ignored, path.Join(repository, p))
+	}
+	return ignored, err
+}
+
+// list returns paths of a repository's index.
+func (i *ignoring) list(g git, args ...string) ([]string, error) {
+	g.input, g.most = "", maxRuled
+	answer, err := g.run(i.ctx, append([]string{"-c", noMonitor, "ls-files", "-z"}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}
-	ignored := map[string]bool{}
-	for p := range strings.SplitSeq(strings.TrimSuffix(answer, "\x00"), "\x00") {
-		ignored[path.Join(repository, p)] = true
-	}
-	for p := range strings.SplitSeq(strings.TrimSuffix(tracked, "\x00"), "\x00") {
-		if p != "" {
-			delete(ignored, path.Join(repository, p))
+	return strings.FieldsFunc(answer, func(r rune) bool { return r == 0 }), nil
+}
+
+// checkSparse refuses a sparse checkout that leaves out rules of a directory that is there: git goes by them, and check-ignore does not.
+func (i *ignoring) checkSparse(g git) error {
+	rules, err := i.list(g, "-t", "--", ":(top,glob)**/.gitignore")
+	for _, rule := range rules {
+		p, skipped := strings.CutPrefix(rule, "S ")
+		if !skipped {
+			continue
+		}
+		full := filepath.Join(g.dir, p)
+		_, err1 := os.Lstat(filepath.Dir(full))
+		if _, err2 := os.Lstat(full); err1 == nil && err2 != nil {
+			return fmt.Errorf("a sparse checkout leaves out %s", p)
 		}
 	}
-	return ignored, nil
+	return err
 }
+
+// maxRuled bounds what git answers of a tree, in bytes.
+const maxRuled = 256 << 20
 
 // noMonitor has git start no program to see what has changed.
 const noMonitor = "core.fsmonitor=false"

@@ -83,7 +83,7 @@ func TestWhatGitIgnores(t *testing.T) {
 		{Selection{}, others, passed},
 		{Selection{Paths: []string{"bin"}}, "bin bin/y", ""},
 		{Selection{Paths: []string{"z.log", "mixed"}}, "mixed mixed/b z.log", "mixed/a.log"},
-		{Selection{Paths: []string{"only"}}, "", "only"},
+		{Selection{Paths: []string{"only"}}, "only only/a.log", ""},
 		{Selection{Paths: []string{"."}}, others, passed},
 		{Selection{Paths: []string{"bin", "inner"}, Ignored: true}, "bin bin/y inner/n.log inner/n.tmp", ""},
 	} {
@@ -168,10 +168,16 @@ func TestACutApplyGoesByItsRules(t *testing.T) {
 		return plan
 	}
 	first := plan()
+	first.path = s.dir + "/other" // as after apply --to
+	s.must(os.Symlink(s.origin, first.path))
 	s.must(first.begin("cut"))
 	write(t, s.ours(".gitignore"), "*\n")
+	write(t, to+"/b.log", "later")
+	if changed, ignored := s.takeOf("c", to, Selection{Paths: []string{"a.log"}}); changed != "a.log" || ignored != "" {
+		t.Errorf("named changed are %q, passed by %q", changed, ignored)
+	}
 	second := plan()
-	if got := len(second.Steps); got != 2 || len(second.work.Ignored) != 1 {
+	if got := len(second.Steps); got != 2 || strings.Join(second.work.Ignored, " ") != "a.log b.log" {
 		t.Errorf("%d steps are left, passed by %v", got, second.work.Ignored)
 	}
 	if _, err := second.Apply(t.Context()); err != nil {
@@ -194,6 +200,74 @@ func TestAListOfWhatIsNotIgnored(t *testing.T) {
 	to, r := s.copyWith("c", s.origin, DefaultHow)
 	if _, err := os.Lstat(to + "/sub/f"); err != nil || strings.Join(r.Ignored, " ") != ".env" {
 		t.Errorf("%v, left out is %q", err, r.Ignored)
+	}
+}
+
+// TestADirectoryThatIsIgnoredAsAWhole is copied, by the rules of the repositories in it.
+func TestADirectoryThatIsIgnoredAsAWhole(t *testing.T) {
+	s := newScene(t, map[string]string{".gitignore": "/w/\n", "w/p/.gitignore": ".env\n", "w/p/.env": "secret", "w/p/f": "f", "w/.env": "e"})
+	quietGit(t, s.dir)
+	for _, dir := range []string{".", "w/p"} {
+		s.git(s.ours(dir), "init", "-q")
+	}
+	to, r := s.copyWith("c", s.ours("w"), DefaultHow)
+	if _, err := os.Lstat(to + "/.env"); err != nil || strings.Join(r.Ignored, " ") != "p/.env" {
+		t.Errorf("%v, left out is %q", err, r.Ignored)
+	}
+	for _, dir := range []string{"p", "p/deep"} { // the outer one ignores both
+		if _, r := s.copyWith("outer", s.origin, DefaultHow); strings.Join(r.Ignored, " ") != "w" {
+			t.Errorf("left out is %q", r.Ignored)
+		}
+		write(t, s.dir+"/outbox/workspaces/outer/w/"+dir+"/new", "new")
+		if changed, ignored := s.takeOf("outer", s.dir+"/outbox/workspaces/outer", Selection{Paths: []string{"w/" + dir}}); !strings.HasSuffix(changed, "/new") || ignored != "" {
+			t.Errorf("%s: changed are %q, passed by %q", dir, changed, ignored)
+		}
+		s.must(os.RemoveAll(s.dir + "/outbox/workspaces/outer"))
+	}
+}
+
+// TestRulesThatASparseCheckoutLeavesOut are unknown.
+func TestRulesThatASparseCheckoutLeavesOut(t *testing.T) {
+	s := newScene(t, map[string]string{".gitignore": ".env\n", "src/f": "f"})
+	quietGit(t, s.dir)
+	s.git(s.origin, "init", "-q")
+	s.git(s.origin, "add", ".")
+	s.git(s.origin, "commit", "-q", "-m", "all")
+	s.git(s.origin, "sparse-checkout", "set", "--no-cone", "/src/*")
+	write(t, s.ours("src/.env"), "secret")
+	dest := filepath.Join(s.dir, "outbox/workspaces/d")
+	s.must(os.MkdirAll(dest, 0o755))
+	_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
+	if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "sparse") {
+		t.Error(err)
+	}
+}
+
+// TestRulesAboutWhatIsNoPlaceOfTheParents: paths that the parent's directory cannot have, and paths in what was left out of the copy, make no look fail.
+func TestRulesAboutWhatIsNoPlaceOfTheParents(t *testing.T) {
+	s := newIgnoring(t)
+	s.store.patience = 5 * time.Second
+	to, _ := s.copyWith("c", s.origin, DefaultHow)
+	long := strings.Repeat(strings.Repeat("d", 99)+"/", 40)
+	at := s.open(to)
+	for range 40 {
+		s.must(at.Mkdir(strings.Repeat("d", 99), 0o755))
+		below, err := at.OpenRoot(strings.Repeat("d", 99))
+		s.must(err)
+		defer below.Close()
+		at = below
+	}
+	s.must(at.WriteFile("x", nil, 0o644))
+	base, err := s.store.Base("c")
+	s.must(err)
+	base.LeftOut = append(base.LeftOut, "box")
+	s.must(s.store.save(base))
+	s.must(os.MkdirAll(s.ours("box"), 0o755))
+	s.must(syscall.Mkfifo(s.ours("box/.gitignore"), 0o644))
+	write(t, to+"/box/x", "x")
+	changed, ignored := s.takeOf("c", to, Selection{})
+	if !strings.Contains(changed, long+"x") || !strings.Contains(changed, "box/x") || ignored != "" {
+		t.Errorf("changed are %q, passed by %q", changed, ignored)
 	}
 }
 

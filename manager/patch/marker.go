@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,8 +21,8 @@ type Marker struct {
 	In      []string   `json:"in"`        // where what it has staged may be
 	Steps   []takenOut `json:"taken_out"` // what it may have taken out
 	BeganAt time.Time  `json:"began_at"`
-	// PassedBy is what git ignored when it began. The apply itself may write other rules.
-	PassedBy []string `json:"passed_by,omitempty"`
+	// Paths are the changes that it takes over, also where git ignores them by the time it goes on: it may write such rules itself.
+	Paths []string `json:"paths"`
 
 	// PutBack are the paths to which Interrupted has put back what the parent had saved there during the apply.
 	PutBack []Trouble `json:"-"`
@@ -39,9 +40,13 @@ type takenOut struct {
 
 // begin says on the disk that the plan is being carried out.
 func (p *Plan) begin(id string) error {
-	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC(), PassedBy: p.work.Ignored}
+	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC()}
+	for _, c := range p.agreed {
+		m.Paths = append(m.Paths, c.Path)
+	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
+		m.Paths = append(m.Paths, s.Change.Path)
 		m.In = append(m.In, path.Dir(s.Change.Path))
 		if s.Today == nil || s.Today.Kind == Directory {
 			continue
@@ -62,7 +67,9 @@ func (p *Plan) begin(id string) error {
 }
 
 // markerName has a name for each directory, so that an apply to one forgets nothing of another.
-func markerName(dir string) string { return "applying-" + digestOf([]byte(dir)) + ".json" }
+func markerName(dir string) string { return markerPrefix + digestOf([]byte(dir)) + ".json" }
+
+const markerPrefix = "applying-"
 
 func (w *Work) markerPath(dir string) string {
 	return filepath.Join(w.Base.Subagent, markerName(dir))
@@ -142,7 +149,39 @@ func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
 
 // marker reads the marker of the last apply to a directory, if that did not end.
 func (w *Work) marker(dir string) (*Marker, error) {
-	data, err := w.store.root.ReadFile(w.markerPath(dir))
+	return w.readMarker(w.markerPath(dir))
+}
+
+// begunIn returns the paths that applies which did not end take over to a directory, under whatever name they know that.
+func (w *Work) begunIn(origin *os.Root) (paths []string, err error) {
+	place, err := origin.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(w.store.root.FS(), w.Base.Subagent)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), markerPrefix) {
+			continue
+		}
+		m, err := w.readMarker(filepath.Join(w.Base.Subagent, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			continue
+		}
+		if to, err := os.Stat(m.Dir); err == nil && os.SameFile(to, place) {
+			paths = append(paths, m.Paths...)
+		}
+	}
+	return paths, nil
+}
+
+func (w *Work) readMarker(path string) (*Marker, error) {
+	data, err := w.store.root.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

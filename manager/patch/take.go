@@ -22,10 +22,11 @@ type Work struct {
 	Ignored []string // what the child made and git ignores, which is passed by; a directory stands for all that is in it
 	Changes []Change
 
-	store *Store
-	stage *stage
-	all   tree   // of the child, as far as it was selected
-	told  string // the ID of the marker of which Interrupted has told
+	store  *Store
+	stage  *stage
+	all    tree            // of the child, as far as it was selected
+	listed map[string]bool // the files of which git was asked, if it was
+	told   string          // the ID of the marker of which Interrupted has told
 }
 
 // Change is one path that is not as it was.
@@ -142,21 +143,17 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	if !w.Base.Ignoring || pick.Ignored {
 		return nil, nil
 	}
-	cut, err := w.marker(w.Base.Origin)
-	if err != nil {
-		return nil, err
-	}
-	if cut != nil { // the rules may be those that it has written
-		return setOf(cut.PassedBy), nil
-	}
 	origin, err := w.Origin()
+	if isAbsent(err) {
+		return nil, nil // without the directory there are no rules, and all is looked at
+	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // without the directory there are no rules, and all is looked at
+		return nil, fmt.Errorf("%w in %s: %v", ErrRules, w.Base.Origin, err) //nolint:errorlint // what to do is another thing than for that error
 	}
 	defer origin.Close()
 	var paths []string
 	list := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: func(f found) error {
-		if before[f.path] == nil && !w.Base.isAnswer(f.path) && (!f.info.IsDir() || f.fault != "") {
+		if before[f.path] == nil && w.Base.leftOut(f.path) == "" && !w.Base.isAnswer(f.path) && (!f.info.IsDir() || f.fault != "") {
 			paths = append(paths, f.path)
 		}
 		return nil
@@ -164,6 +161,7 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	if err := list.run(workspace); err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
+	w.listed = setOf(paths)
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -171,14 +169,22 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	if err != nil {
 		return nil, err
 	}
-	if err := w.nameIgnored(ctx, ignored, pick.Paths); err != nil {
+	begun, err := w.begunIn(origin)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range begun {
+		delete(ignored, p)
+	}
+	if err := w.nameIgnored(ctx, ignored, pick.Paths, wholly(ignored, paths, before)); err != nil {
 		return nil, err
 	}
 	return wholly(ignored, paths, before), nil
 }
 
-// nameIgnored takes what is named out of what is ignored: a file by its path, and what is in a directory by a path that git ignores.
-func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named []string) error {
+// nameIgnored takes what is named out of what is ignored: a file by its path, and what is in a directory by a path that git ignores, or that is told as
+// passed by.
+func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named []string, told map[string]bool) error {
 	if len(named) == 0 {
 		return nil
 	}
@@ -186,11 +192,19 @@ func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named [
 	for _, p := range named {
 		directories = append(directories, p+"/")
 	}
-	all, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, directories)
+	whole, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, directories)
+	if err != nil {
+		return err
+	}
+	for _, name := range named {
+		for at := name; at != "."; at = above(at) {
+			whole[name] = whole[name] || told[at]
+		}
+	}
 	maps.DeleteFunc(ignored, func(p string, _ bool) bool {
-		return slices.ContainsFunc(named, func(name string) bool { return p == name || all[name] && within(p, name) })
+		return slices.ContainsFunc(named, func(name string) bool { return p == name || whole[name] && within(p, name) })
 	})
-	return err
+	return nil
 }
 
 // refusedAbove says whether a directory above a path is refused, and so was not looked into.
@@ -226,6 +240,8 @@ const (
 	unreadFault  = "it cannot be read"
 	leftOutFault = "what the parent has there was left out of the copy"
 	changedFault = "it was changed while it was copied"
+
+	appearedFault = "it appeared while the directory was looked at"
 )
 
 func tooBig(size int64) string { return fmt.Sprintf("it is too big to be taken over (%d bytes)", size) }
@@ -245,6 +261,10 @@ func (t *taking) visit(f found) error {
 	}
 	e := &Entry{Path: f.path, Kind: Other, Fault: f.fault}
 	t.work.all[f.path] = e
+	if e.Fault == "" && t.work.listed != nil && !f.info.IsDir() && !t.work.listed[f.path] && t.before[f.path] == nil && t.work.Base.leftOut(f.path) == "" {
+		e.Fault = appearedFault
+		return nil
+	}
 	switch mode := f.info.Mode(); {
 	case mode.IsDir():
 		e.Kind = Directory
