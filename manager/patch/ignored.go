@@ -31,7 +31,7 @@ func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []str
 		return nil, false, err
 	}
 	i := ignoring{
-		ctx: ctx, outbox: s.outbox, dir: dir, env: rulesEnvironment(home), spots: map[string]spot{".": {reached: true, repository: "."}}, asked: map[string][]string{},
+		ctx: ctx, outbox: s.outbox, dir: withoutLinks(dir), env: rulesEnvironment(home), spots: map[string]spot{".": {reached: true, repository: "."}}, asked: map[string][]string{},
 	}
 	i.lookAround()
 	for _, p := range paths {
@@ -66,7 +66,8 @@ func hasRepository(dir string) bool {
 // ignoring collects questions about what git ignores in a directory, by repository.
 type ignoring struct {
 	ctx         context.Context
-	outbox, dir string
+	outbox, dir string // dir is without links
+	top         string // the directory with the repository that dir has or lies in
 	env         []string
 	spots       map[string]spot     // by directory, relative to dir
 	asked       map[string][]string // by repository: paths of files, and of repositories in it; none for "." without one there or around it
@@ -80,14 +81,13 @@ type spot struct {
 
 // lookAround finds out whether the directory has a repository or lies in one.
 func (i *ignoring) lookAround() {
-	real := withoutLinks(i.dir)
-	for at := real; ; at = filepath.Dir(at) {
+	for at := i.dir; ; at = filepath.Dir(at) {
 		switch {
-		case hasRepository(at) && at == real:
-			i.asked["."] = nil
+		case hasRepository(at) && at == i.dir:
+			i.top, i.asked["."] = at, nil
 			return
 		case hasRepository(at): // it may ignore all of the directory
-			i.asked["."] = []string{"."}
+			i.top, i.asked["."] = at, []string{"."}
 			return
 		case at == filepath.Dir(at):
 			return
@@ -95,16 +95,22 @@ func (i *ignoring) lookAround() {
 	}
 }
 
-// checkOwner refuses a repository around the directory of a user who owns neither that nor this process, as git itself does: anybody could make one in /tmp.
-func (i *ignoring) checkOwner(repository string) error {
-	ours, err1 := os.Stat(i.dir)
-	found, err2 := os.Lstat(repository)
-	if err := errors.Join(err1, err2); err != nil {
+// checkOwners refuses the repository of the directory where a part belongs to a user who owns neither that nor this process, as git itself does: anybody
+// could make one in /tmp.
+func (i *ignoring) checkOwners(repository string) error {
+	ours, err := os.Stat(i.dir)
+	if err != nil {
 		return err
 	}
 	us, _ := ownerOf(ours)
-	if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != us {
-		return fmt.Errorf("the repository %s of user %d has no say here", repository, owner)
+	for _, part := range []string{repository, filepath.Join(i.top, gitDirectory), i.top} {
+		found, err := os.Lstat(part)
+		if err != nil {
+			return err
+		}
+		if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != us {
+			return fmt.Errorf("the repository has no say: %s belongs to user %d", part, owner)
+		}
 	}
 	return nil
 }
@@ -189,7 +195,7 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 		return nil, nil
 	}
 	if err == nil && repository == "." {
-		err = i.checkOwner(found)
+		err = i.checkOwners(found)
 	}
 	if err == nil {
 		err = i.checkSparse(g)
@@ -199,6 +205,9 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	}
 	var question strings.Builder
 	for _, p := range paths {
+		if p == "." { // by its name: a rule about all that is in it says nothing of the directory
+			p = i.itself()
+		}
 		question.WriteString("./" + strings.TrimPrefix(p, repository+"/") + "\x00")
 	}
 	g.input, g.most = question.String(), maxRuled
@@ -211,8 +220,12 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	}
 	ignored := map[string]bool{}
 	for fields := strings.Split(answer, "\x00"); len(fields) > 4; fields = fields[4:] { // where the rule stands, its line, the rule, the path
+		p := path.Join(repository, fields[3])
+		if p == i.itself() {
+			p = "."
+		}
 		if !strings.HasPrefix(fields[2], "!") {
-			ignored[path.Join(repository, fields[3])] = true
+			ignored[p] = true
 		}
 	}
 	tracked, err := i.list(g, "--cached", "--ignored", "--exclude-standard")
@@ -221,6 +234,9 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	}
 	return ignored, err
 }
+
+// itself is the path by which git knows the directory from within it.
+func (i *ignoring) itself() string { return "../" + filepath.Base(i.dir) }
 
 // list returns paths of a repository's index.
 func (i *ignoring) list(g git, args ...string) ([]string, error) {
@@ -241,7 +257,11 @@ func (i *ignoring) checkSparse(g git) error {
 			continue
 		}
 		full := filepath.Join(g.dir, p)
-		_, err1 := os.Lstat(filepath.Dir(full))
+		in := filepath.Dir(full) + "/"
+		if !strings.HasPrefix(in, g.dir+"/") && !strings.HasPrefix(g.dir+"/", in) {
+			continue // it is about other directories
+		}
+		_, err1 := os.Lstat(in)
 		if _, err2 := os.Lstat(full); err1 == nil && err2 != nil {
 			return fmt.Errorf("a sparse checkout leaves out %s", p)
 		}

@@ -192,14 +192,23 @@ func TestACutApplyGoesByItsRules(t *testing.T) {
 	}
 }
 
-// TestAListOfWhatIsNotIgnored: the rules of a work tree that ignore all but what they name do not ignore the work tree.
+// TestAListOfWhatIsNotIgnored: rules that ignore all in a directory but what they name do not ignore the directory.
 func TestAListOfWhatIsNotIgnored(t *testing.T) {
-	s := newScene(t, map[string]string{".gitignore": "*\n!/sub/\n!/sub/**\n!.gitignore\n", ".env": "secret", "sub/f": "f"})
-	quietGit(t, s.dir)
-	s.git(s.origin, "init", "-q")
-	to, r := s.copyWith("c", s.origin, DefaultHow)
-	if _, err := os.Lstat(to + "/sub/f"); err != nil || strings.Join(r.Ignored, " ") != ".env" {
-		t.Errorf("%v, left out is %q", err, r.Ignored)
+	for name, c := range map[string]struct{ rulesIn, rules, repository string }{
+		"of the work tree":         {"", "*\n!/sub/\n!/sub/**\n!.gitignore\n", ""},
+		"in a directory":           {"", "*\n!/sub/\n!/sub/**\n!.gitignore\n", ".."},
+		"of a directory, above it": {"..", "origin/*\n!origin/sub\n", ".."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, map[string]string{".env": "secret", "sub/f": "f"})
+			quietGit(t, s.dir)
+			write(t, s.ours(c.rulesIn+"/.gitignore"), c.rules)
+			s.git(s.ours(c.repository), "init", "-q")
+			to, r := s.copyWith("c", s.origin, DefaultHow)
+			if _, err := os.Lstat(to + "/sub/f"); err != nil || strings.Join(r.Ignored, " ") != ".env" {
+				t.Errorf("%v, left out is %q", err, r.Ignored)
+			}
+		})
 	}
 }
 
@@ -228,7 +237,7 @@ func TestADirectoryThatIsIgnoredAsAWhole(t *testing.T) {
 
 // TestRulesThatASparseCheckoutLeavesOut are unknown.
 func TestRulesThatASparseCheckoutLeavesOut(t *testing.T) {
-	s := newScene(t, map[string]string{".gitignore": ".env\n", "src/f": "f"})
+	s := newScene(t, map[string]string{".gitignore": ".env\n", "src/f": "f", "other/.gitignore": "x\n"})
 	quietGit(t, s.dir)
 	s.git(s.origin, "init", "-q")
 	s.git(s.origin, "add", ".")
@@ -240,6 +249,11 @@ func TestRulesThatASparseCheckoutLeavesOut(t *testing.T) {
 	_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
 	if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "sparse") {
 		t.Error(err)
+	}
+	s.git(s.origin, "sparse-checkout", "set", "--cone", "src")
+	s.must(os.MkdirAll(s.ours("other"), 0o755))
+	if _, r := s.copyWith("c", s.ours("src"), DefaultHow); strings.Join(r.Ignored, " ") != ".env" {
+		t.Errorf("left out is %q", r.Ignored)
 	}
 }
 
@@ -297,20 +311,36 @@ func TestWhatAppearsDuringACopy(t *testing.T) {
 	}
 }
 
-// TestAStrangersRepositoryAround has no say in what is copied.
+// TestAStrangersRepositoryAround has no say in what is copied, also where it is made of a file that names a repository of ours.
 func TestAStrangersRepositoryAround(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of another user")
 	}
-	s := newScene(t, map[string]string{"f": "f"})
-	quietGit(t, s.dir)
-	s.git(s.dir, "init", "-q")
-	s.must(os.Lchown(s.dir+"/.git", 12345, 12345))
-	dest := filepath.Join(s.dir, "outbox/workspaces/d")
-	s.must(os.MkdirAll(dest, 0o755))
-	_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
-	if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "user 12345") {
-		t.Error(err)
+	for name, lend := range map[string]func(s *scene){
+		"a directory": func(s *scene) { s.git(s.dir, "init", "-q") },
+		"a file": func(s *scene) {
+			s.must(os.Mkdir(s.dir+"/lent", 0o755))
+			s.git(s.dir+"/lent", "init", "-q")
+			write(s, s.dir+"/.git", "gitdir: "+s.dir+"/lent/.git\n")
+		},
+		"a link": func(s *scene) {
+			s.must(os.Mkdir(s.dir+"/lent", 0o755))
+			s.git(s.dir+"/lent", "init", "-q")
+			s.must(os.Symlink("lent/.git", s.dir+"/.git"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, map[string]string{"f": "f"})
+			quietGit(t, s.dir)
+			lend(s)
+			s.must(os.Lchown(s.dir+"/.git", 12345, 12345))
+			dest := filepath.Join(s.dir, "outbox/workspaces/d")
+			s.must(os.MkdirAll(dest, 0o755))
+			_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: "d", Path: dest, Root: s.open(dest)}, DefaultHow)
+			if !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "user 12345") {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -185,14 +185,11 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 // nameIgnored takes what is named out of what is ignored: a file by its path, and what is in a directory by a path that git ignores, or that is told as
 // passed by.
 func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named []string, told map[string]bool) error {
+	named = slices.DeleteFunc(slices.Clone(named), func(name string) bool { return name == "." })
 	if len(named) == 0 {
 		return nil
 	}
-	var directories []string
-	for _, p := range named {
-		directories = append(directories, p+"/")
-	}
-	whole, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, directories)
+	whole, _, err := w.store.ignoredIn(ctx, w.Base.Subagent, w.Base.Origin, named)
 	if err != nil {
 		return err
 	}
