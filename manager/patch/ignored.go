@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	absolute "torno/internal/paths"
 )
 
 // ErrRules says that it cannot be found out what a repository ignores.
@@ -257,11 +259,10 @@ func (i *ignoring) checkSparse(g git) error {
 			continue
 		}
 		full := filepath.Join(g.dir, p)
-		in := filepath.Dir(full) + "/"
-		if !strings.HasPrefix(in, g.dir+"/") && !strings.HasPrefix(g.dir+"/", in) {
+		if !absolute.Nested(filepath.Dir(full), g.dir) {
 			continue // it is about other directories
 		}
-		_, err1 := os.Lstat(in)
+		_, err1 := os.Lstat(filepath.Dir(full))
 		if _, err2 := os.Lstat(full); err1 == nil && err2 != nil {
 			return fmt.Errorf("a sparse checkout leaves out %s", p)
 		}

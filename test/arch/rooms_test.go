@@ -53,7 +53,7 @@ var rooms = map[string]room{
 	"manager/massgen/inherit":    {ours: []string{"delegation"}},
 	"manager/massgen/carry":      {ours: []string{"internal/beneath"}},
 	"manager/massgen/evaluation": {ours: []string{"internal/beneath", "manager/massgen/carry"}},
-	"manager/patch":              {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
+	"manager/patch":              {ours: []string{"delegation", "internal/beneath", "internal/inode", "internal/paths"}, theirs: []string{unix, textDiff, textForms}},
 	"manager/agentfile":          {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":       {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	"manager/mcp":                {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath", "internal/lock", "internal/socket", "internal/trust"}, theirs: []string{mcpLibrary}},
