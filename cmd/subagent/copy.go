@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"torno/internal/cli"
 	"torno/manager"
@@ -122,7 +120,7 @@ func (c *app) sayCopied(r patch.Report) {
 		c.Say("its git repository has branch %s with %s", cli.OneLine(r.Repository.Branch), counted(int64(r.Repository.Commits), "commit"))
 	}
 	if len(r.Ignored) > 0 {
-		c.Say("left out, because git ignores it: %s (--copy-ignored copies it)", namesOf(r.Ignored))
+		c.Say("left out, because git ignores it: %s (--copy-ignored copies it)", patch.Named(r.Ignored, maxNamed))
 	}
 	if r.Git > 0 {
 		c.Say("left out: %s", counted(r.Git, "git directory"))
@@ -133,18 +131,6 @@ func (c *app) sayCopied(r patch.Report) {
 	if more := r.LeftCount - int64(len(r.Left)); more > 0 {
 		c.Warn(fmt.Sprintf("left out: %d more", more))
 	}
-}
-
-// namesOf names the first of some paths in a line, and says how many more there are.
-func namesOf(paths []string) string {
-	var all []string
-	for _, p := range paths[:min(len(paths), maxNamed)] {
-		all = append(all, strconv.Quote(p))
-	}
-	if more := len(paths) - maxNamed; more > 0 {
-		all = append(all, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(all, ", ")
 }
 
 // counted is a number of things.

@@ -79,11 +79,11 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 	})
 }
 
-// tellIgnored names what was passed by because git ignores it.
+// tellIgnored names the paths that the look skipped because git ignores them.
 func (c *app) tellIgnored(paths []string) error {
 	if !c.JSON {
 		if len(paths) > 0 {
-			c.Say("passed by, because git ignores it: %s (--ignored takes it in)", namesOf(paths))
+			c.Say("passed by, because git ignores it: %s (--ignored takes it in)", patch.Named(paths, maxNamed))
 		}
 		return nil
 	}
@@ -95,7 +95,7 @@ func (c *app) tellIgnored(paths []string) error {
 	return nil
 }
 
-// passedBy is a path that is not looked at, with --json.
+// passedBy tells of a path that the look skipped, in the output of --json.
 type passedBy struct {
 	Path     string `json:"path"`
 	PassedBy string `json:"passed_by"`

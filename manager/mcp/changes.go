@@ -84,7 +84,7 @@ func (l pathList) say(b *strings.Builder, label string) {
 	}
 }
 
-// ignoredOf names what was passed by because git ignores it.
+// ignoredOf lists the paths that the look skipped because git ignores them.
 func ignoredOf(work *patch.Work) (l pathList) {
 	for _, p := range work.Ignored {
 		l.add(p, "", "")

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"torno/manager"
 	"torno/manager/patch"
 )
 
-// copier fills a new workspace with a copy of a directory, and says of it in one what was copied. Ignored has it copy what git ignores, too.
+// copier returns a function that copies a directory to a new workspace, with the files that git ignores if ignored is set, and reports in one what it copied.
 func (s *Server) copier(dir string, ignored bool, one *started) func(context.Context, manager.NewWorkspace) error {
 	return func(ctx context.Context, w manager.NewWorkspace) error {
 		origin, err := filepath.Abs(dir)
@@ -36,7 +35,7 @@ func (s *Server) copier(dir string, ignored bool, one *started) func(context.Con
 			one.Warnings = append(one.Warnings, words("the copy has no git repository: "+missing))
 		}
 		if len(report.Ignored) > 0 {
-			one.Copied = words(one.Copied + "; left out, because git ignores it: " + someOf(report.Ignored))
+			one.Copied = words(one.Copied + "; left out, because git ignores it: " + patch.Named(report.Ignored, maxNamed))
 		}
 		if report.Git > 0 {
 			one.Warnings = append(one.Warnings, fmt.Sprintf("git directories are not copied: %d", report.Git))
@@ -52,18 +51,6 @@ func (s *Server) copier(dir string, ignored bool, one *started) func(context.Con
 		}
 		return nil
 	}
-}
-
-// someOf names the first of some paths, and says how many more there are.
-func someOf(paths []string) string {
-	var all []string
-	for _, p := range paths[:min(len(paths), maxNamed)] {
-		all = append(all, strconv.Quote(p))
-	}
-	if more := len(paths) - maxNamed; more > 0 {
-		all = append(all, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(all, ", ")
 }
 
 // maxNamed is how many paths are named that were left out of a copy.

@@ -53,7 +53,7 @@ type copying struct {
 	to     Destination
 	limits Limits
 	passBy map[string]bool // what git ignores
-	listed map[string]bool // the files of which git was asked, if it was
+	listed map[string]bool // the files that git has judged; nil if git was not asked
 	base   *Base
 	texts  *texts
 	only   bool         // what is there is noted, and not copied
@@ -118,7 +118,8 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 	return err
 }
 
-// passIgnored finds what git ignores in the directory, so that it is left out. Who copies a directory that is ignored as a whole wants what is in it.
+// passIgnored asks git which files it ignores in the directory, so that the copy leaves them out. If git ignores the whole directory, the copy has them all:
+// the parent named it.
 func (c *copying) passIgnored(s *Store, from *os.Root) error {
 	var paths []string
 	w := walk{ctx: c.ctx, limits: Limits{Files: max(lookLimits.Files, c.limits.Files)}, leftOut: func(string) {}, visit: func(f found) error {

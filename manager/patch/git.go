@@ -27,7 +27,7 @@ type git struct {
 	most     int    // bytes of its answer, where that may be more than maxGitAnswer
 }
 
-// run runs git and returns what it prints. Where ctx ends, the helpers that git has started end, too.
+// run runs git and returns what it prints. When ctx ends, it kills git and the helpers that git has started.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	if g.fileSize > 0 {
@@ -48,8 +48,8 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return answer.String(), err
 }
 
-// checkApart finds the repository of the directory, and refuses one of which a part lies in the outbox, where a child may write: git obeys its settings.
-// It also refuses one whose work tree is elsewhere.
+// checkApart finds the directory's repository. It refuses a repository that lies in the outbox, wholly or in part, because git obeys its settings and a child
+// may write them. It also refuses a repository whose work tree is elsewhere.
 func (g git) checkApart(ctx context.Context, outbox string) (repository string, err error) {
 	answer, err := g.run(ctx, "rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	absolute "torno/internal/paths"
 )
 
-// ErrRules says that it cannot be found out what a repository ignores.
+// ErrRules says that git could not tell what it ignores.
 var ErrRules = errors.New("it is not known what git ignores")
 
-// ignoredIn returns those of the paths that git ignores in a directory of the parent's, and whether it has rules for it: it has none where there is no
-// repository, and none count where it ignores the whole directory. The paths are of files, which need not exist there. Each is judged by the repository
-// that it lies in; a repository within another goes by its own rules, unless the outer one ignores it as a whole. What a repository tracks is not ignored.
+// ignoredIn returns the paths that git ignores in a directory of the parent's. hasRules is false if no repository has a say there: there is none, or the only
+// one ignores the whole directory. The paths name files, which need not exist. The innermost repository judges each path, unless an outer one ignores that
+// repository as a whole. Git ignores no file that it tracks.
 //
 // The rules are the repositories' own, and not those of the user's settings. No repository in the outbox is asked, because git obeys its settings, which
 // may be a child's.
@@ -46,13 +46,13 @@ func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []str
 	return ignored, len(i.asked) > 0, nil
 }
 
-// rulesEnvironment returns an environment in which git tells what it ignores, and runs and fetches nothing for that.
+// rulesEnvironment returns an environment in which git runs no other program and fetches nothing.
 func rulesEnvironment(home string) []string {
 	return append(ownEnvironment(home), "GIT_ALLOW_PROTOCOL=none", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1")
 }
 
-// hasRepository reports whether git looks for a repository in a directory. A git directory without HEAD is none; of one that cannot be looked at, git
-// says what is wrong.
+// hasRepository reports whether git would take a directory for a repository. A git directory without HEAD does not count. One that cannot be read counts, so
+// that git reports what is wrong with it.
 func hasRepository(dir string) bool {
 	at := filepath.Join(dir, gitDirectory)
 	if _, err := os.Lstat(at); isAbsent(err) {
@@ -273,11 +273,11 @@ func (i *ignoring) checkSparse(g git) error {
 // maxRuled bounds what git answers of a tree, in bytes.
 const maxRuled = 256 << 20
 
-// noMonitor has git start no program to see what has changed.
+// noMonitor keeps git from starting a program that watches files.
 const noMonitor = "core.fsmonitor=false"
 
-// wholly returns what to pass by so that all ignored paths are, and no other of the paths: a directory stands for all that is in it. No directory is
-// passed by that the child was given, or that holds what it was given.
+// wholly returns the ignored paths, and replaces those in a directory by the directory where git ignores all that is in it. It never replaces them by a
+// directory that the child was given, or that holds something the child was given.
 func wholly(ignored map[string]bool, paths []string, before tree) map[string]bool {
 	stays := map[string]bool{".": true}
 	keep := func(dir string) {

@@ -36,7 +36,7 @@ func newIgnoring(t *testing.T) *scene {
 	return s
 }
 
-// takeOf looks at what a child made of its copy, and returns the paths that it changed and those that were passed by.
+// takeOf takes a child's work, and returns the paths that the child changed and the paths that Take skipped as ignored.
 func (s *scene) takeOf(id, workspace string, pick Selection) (changed, ignored string) {
 	s.Helper()
 	work, err := s.store.Take(s.Context(), id, s.open(workspace), pick)
@@ -49,7 +49,7 @@ func (s *scene) takeOf(id, workspace string, pick Selection) (changed, ignored s
 	return strings.Join(all, " "), strings.Join(work.Ignored, " ")
 }
 
-// TestWhatGitIgnores is not copied. What the child makes of it is passed by, by the parent's rules and not by the child's.
+// TestWhatGitIgnores: Copy leaves ignored files out, and Take skips those that the child makes, by the parent's rules and not by the child's.
 func TestWhatGitIgnores(t *testing.T) {
 	s := newIgnoring(t)
 	s.Setenv("GIT_DIR", s.dir)
@@ -93,7 +93,7 @@ func TestWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// TestIgnoredFilesOnRequest are copied and compared as all others, and so are those of a directory that is ignored as a whole.
+// TestIgnoredFilesOnRequest: Copy and Take treat ignored files as all others when asked to, and in a directory that git ignores as a whole.
 func TestIgnoredFilesOnRequest(t *testing.T) {
 	s := newIgnoring(t)
 	for id, c := range map[string]struct {
@@ -123,8 +123,8 @@ func TestRulesAbove(t *testing.T) {
 	}
 }
 
-// TestNoGitRunsForAChild: what a child has made at a place in its parent's directory that leads into the outbox is a repository of the child's, whose
-// settings git would obey. The oracle is the same repository elsewhere.
+// TestNoGitRunsForAChild: git judges nothing by a repository that lies in the outbox, because a child may have written its settings. The oracle is the same
+// repository elsewhere.
 func TestNoGitRunsForAChild(t *testing.T) {
 	s := newIgnoring(t)
 	to, _ := s.copyWith("c", s.origin, DefaultHow)
@@ -152,7 +152,7 @@ func TestNoGitRunsForAChild(t *testing.T) {
 	}
 }
 
-// TestACutApplyGoesByItsRules: an apply that was cut goes on with what it has begun, also where the rules that it has written would pass by the rest.
+// TestACutApplyGoesByItsRules: a second apply writes what a cut one began to write, although the first has already written rules that ignore it.
 func TestACutApplyGoesByItsRules(t *testing.T) {
 	s := newIgnoring(t)
 	to, _ := s.copyWith("c", s.origin, DefaultHow)
@@ -260,7 +260,6 @@ func TestRulesThatASparseCheckoutLeavesOut(t *testing.T) {
 // TestRulesAboutWhatIsNoPlaceOfTheParents: paths that the parent's directory cannot have, and paths in what was left out of the copy, make no look fail.
 func TestRulesAboutWhatIsNoPlaceOfTheParents(t *testing.T) {
 	s := newIgnoring(t)
-	s.store.patience = 5 * time.Second
 	to, _ := s.copyWith("c", s.origin, DefaultHow)
 	long := strings.Repeat(strings.Repeat("d", 99)+"/", 40)
 	at := s.open(to)
@@ -382,7 +381,7 @@ func TestUnknownRules(t *testing.T) {
 	}
 }
 
-// TestRulesWithoutEnd: a FIFO among git's files holds nobody longer than a client waits for git.
+// TestRulesWithoutEnd: Copy gives up when git reads a FIFO. It fails however slow the machine is: git never ends by itself.
 func TestRulesWithoutEnd(t *testing.T) {
 	s := newIgnoring(t)
 	s.must(errors.Join(os.Remove(s.ours(".gitignore")), syscall.Mkfifo(s.ours(".gitignore"), 0o644)))

@@ -3,6 +3,7 @@ package patch
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -85,4 +86,16 @@ func within(p, dir string) bool {
 	}
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && rest[0] == '/'
+}
+
+// Named quotes the first paths, at most so many, and counts the others.
+func Named(paths []string, most int) string {
+	var all []string
+	for _, p := range paths[:min(len(paths), most)] {
+		all = append(all, strconv.Quote(p))
+	}
+	if more := len(paths) - most; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }

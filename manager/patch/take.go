@@ -25,7 +25,7 @@ type Work struct {
 	store  *Store
 	stage  *stage
 	all    tree            // of the child, as far as it was selected
-	listed map[string]bool // the files of which git was asked, if it was
+	listed map[string]bool // the new files that git has judged; nil if git was not asked
 	told   string          // the ID of the marker of which Interrupted has told
 }
 
