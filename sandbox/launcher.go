@@ -134,7 +134,7 @@ type Chunk struct {
 	Stream Stream
 	Cursor Cursor // Open with it continues after this chunk
 	Bytes  []byte
-	Gap    bool // output before this chunk was lost
+	Gap    bool // output before this chunk was lost; where it was the last, the chunk has no bytes
 }
 
 // Signal is what can be sent to an agent.

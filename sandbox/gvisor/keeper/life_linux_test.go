@@ -1,18 +1,21 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"torno/sandbox/gvisor/keeper/output"
+	tests "torno/test/wait"
 )
 
 func TestALife(t *testing.T) {
@@ -54,6 +57,96 @@ func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 		if end, err := box.End(); err != nil || end.Code != 3 {
 			t.Fatalf("%+v, %v", end, err)
 		}
+	}
+}
+
+// TestAnEndHasItsOutput: a keeper that is killed when the end is known takes no output with it, also where a watcher that does not
+// read holds the log.
+func TestAnEndHasItsOutput(t *testing.T) {
+	const piece = 4096 // is written whole or not at all
+	box := newBox(t, 1, "run", fmt.Sprintf("while printf %%%ds; do printf . >>pieces; done", piece))
+	stopped := start(t, box)
+	if !stands(box) {
+		t.Fatal("the agent was not held")
+	}
+	if err := box.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	end, err := box.AwaitEnd(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	killKeeper(t, box)
+	pieces, err := os.Stat(filepath.Join(box.Dir, "pieces"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, _, gaps := readAll(t, stopped)
+	if printed := pieces.Size() * piece; int64(len(stdout)) != printed || end.Output.Out != printed || gaps != 0 {
+		t.Errorf("%d bytes and %d gaps, and the end counts %d; the agent has printed %d", len(stdout), gaps, end.Output.Out, printed)
+	}
+}
+
+// TestAnEndWhoseOutputIsCut: of the log the disk has kept only a part, and whoever reads it is told so.
+func TestAnEndWhoseOutputIsCut(t *testing.T) {
+	for what, keeps := range map[string]struct {
+		size int64
+		want string
+	}{"a frame": {output.HeaderSize + 4, "one\n"}, "half a frame": {output.HeaderSize + 3, ""}, "nothing": {0, ""}} {
+		t.Run(what, func(t *testing.T) {
+			box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "echo one; read x; echo two"), Stdin: true, Log: 1 << 20})
+			line := start(t, box)
+			if _, err := line.Read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := line.Shut(); err != nil {
+				t.Fatal(err)
+			}
+			readAll(t, line)
+			if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
+				t.Fatal("the keeper does not go")
+			}
+			if err := os.Truncate(filepath.Join(box.Dir, "log.0"), keeps.size); err != nil {
+				t.Fatal(err)
+			}
+			again, err := box.Attach(t.Context(), output.Progress{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if stdout, _, gaps := readAll(t, again); stdout != keeps.want || gaps != 1 {
+				t.Errorf("%q and %d gaps, want %q and one", stdout, gaps, keeps.want)
+			}
+		})
+	}
+}
+
+// TestAPipeThatAStrangerHolds open, and fills without an end, keeps no end from being written down.
+func TestAPipeThatAStrangerHolds(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "echo one; read x"), Stdin: true, Log: 1 << 20})
+	line := start(t, box)
+	if _, err := line.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", sentryOf(t, box)), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filling sync.WaitGroup
+	filling.Go(func() {
+		for err := error(nil); err == nil; {
+			_, err = pipe.Write([]byte("more\n"))
+		}
+	})
+	defer filling.Wait()
+	defer pipe.Close()
+	if err := line.Shut(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), tests.Patience)
+	defer cancel()
+	if end, err := box.AwaitEnd(ctx); err != nil || end.Code != 1 {
+		t.Errorf("%+v, %v", end, err)
 	}
 }
 

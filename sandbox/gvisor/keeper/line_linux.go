@@ -74,7 +74,7 @@ func (l *Line) awaitRunning(ctx context.Context) error {
 }
 
 // Read is the next output, io.EOF when there is no more and End is known. What a keeper that was killed has not sent any
-// more comes from the log.
+// more comes from the log. The last output has no bytes where its end is missing.
 func (l *Line) Read(ctx context.Context) (Output, error) {
 	for {
 		f, err := l.next(ctx)
@@ -90,7 +90,11 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 			if err := l.take(f); err != nil {
 				return Output{}, err
 			}
-			return Output{}, io.EOF
+			if l.progress.Reaches(l.end.Output) {
+				return Output{}, io.EOF
+			}
+			l.progress = l.end.Output // so that the next Read, which finds the end again, is the last
+			return Output{Kind: output.Stdout, Progress: l.progress, Gap: true}, nil
 		}
 	}
 }

@@ -68,6 +68,7 @@ type keeper struct {
 	running chan struct{} // closed when the runtime has started the sandbox
 	given   chan struct{} // closed when init was given its word
 	stdin   *os.File      // our end; nil before it runs
+	outputs []*os.File    // our ends of the agent's output; none before it runs
 	doors   []*door
 	ended   chan struct{} // closed when the end is written down
 	end     End
@@ -171,16 +172,14 @@ func (k *keeper) live(first net.Conn) error {
 	k.run(ctx)
 	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
 	defer late.Stop()
-	k.pumping.Wait()
-	k.log.End()
 	err := k.tidy()
 	k.listener.Close()
 	k.serving.Wait()
 	return err
 }
 
-// run starts the runtime, and returns when nothing of the sandbox runs any more and that is written down. Output may wait
-// for somebody who reads after that.
+// run starts the runtime, and returns when nothing of the sandbox runs any more, all output is in the log, and the end is
+// written down. Watchers may still read after that.
 func (k *keeper) run(ctx context.Context) {
 	end := End{StartedAt: time.Now()}
 	var status syscall.WaitStatus
@@ -194,6 +193,7 @@ func (k *keeper) run(ctx context.Context) {
 	end.FinishedAt, end.FinishedIn = time.Now(), boot.Now()
 	crash.At("keeper.cleared")
 	k.endRest()
+	end.Output = k.finishLog()
 	k.judge(&end, status, err)
 	k.conclude(end)
 }
@@ -216,6 +216,17 @@ func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 	default:
 		end.Code, end.Trouble = status.ExitStatus(), k.said()
 	}
+}
+
+// finishLog brings what is still in the pipes into the log, and ends it. It does so before the end is written down: a keeper that
+// is killed between the two has lost no output of a run whose end is known.
+func (k *keeper) finishLog() output.Progress {
+	k.log.WaitForNobody()
+	for _, pipe := range k.outputs {
+		_ = pipe.SetReadDeadline(time.Now()) // the only possible error: it is read to its end and closed
+	}
+	k.pumping.Wait()
+	return k.log.End()
 }
 
 // conclude writes the end down before anybody is told.

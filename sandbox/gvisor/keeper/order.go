@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/cgroups"
+	"torno/sandbox/gvisor/keeper/output"
 	"torno/sandbox/local/lay"
 )
 
@@ -66,6 +67,9 @@ type End struct {
 	Code    int  `json:"code"`             // of the sentry, which ends as init does
 	Signal  int  `json:"signal,omitempty"` // the one that killed the sentry
 	Asked   bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
+	// Output is how much the agent has printed. Who has read the log to its end, and has less, knows that the rest is lost: the disk
+	// was full, or a power cut took it.
+	Output output.Progress `json:"output,omitzero"`
 	// Trouble is what the runtime says, when it did not start the sandbox or broke down in it.
 	Trouble    string      `json:"trouble,omitempty"`
 	StartedAt  time.Time   `json:"started_at"`

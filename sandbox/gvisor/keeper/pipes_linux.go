@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"torno/internal/boot"
 	"torno/internal/crash"
@@ -42,23 +45,41 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// pump brings the agent's output into the log. A log that cannot be written loses output, and says so by its offsets.
+// pump brings the agent's output into the log: all that comes until the pipe ends or finishLog interrupts, and then what is left.
 func (k *keeper) pump(ctx context.Context, p pipes) {
+	k.outputs = []*os.File{p.output, p.errors}
 	for kind, pipe := range map[output.Kind]*os.File{output.Stdout: p.output, output.Stderr: p.errors} {
 		k.pumping.Go(func() {
 			defer pipe.Close()
-			buffer := make([]byte, output.MaxFrame)
-			for {
-				n, err := pipe.Read(buffer)
-				if n > 0 {
-					_ = k.log.Add(ctx, kind, buffer[:n])
-				}
-				if err != nil {
-					return
-				}
-			}
+			k.record(ctx, kind, pipe)
+			k.record(ctx, kind, leftIn(pipe))
 		})
 	}
+}
+
+// record puts into the log what it reads until there is an error. A log that cannot be written loses output, and says so by its
+// offsets.
+func (k *keeper) record(ctx context.Context, kind output.Kind, from io.Reader) {
+	buffer := make([]byte, output.MaxFrame)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			_ = k.log.Add(ctx, kind, buffer[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// leftIn reads what is in a pipe now, and waits for nothing: somebody outside of the sandbox may hold the other end open.
+func leftIn(pipe *os.File) io.Reader {
+	size := 0
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { size, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	_ = pipe.SetReadDeadline(time.Time{})
+	return io.LimitReader(pipe, int64(size))
 }
 
 // release gives init its word, once. An agent without an input gets nothing after it.

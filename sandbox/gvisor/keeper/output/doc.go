@@ -8,6 +8,7 @@
 //	fresh, gap := progress.Take(frame)
 //
 // What it promises: a log never has more than its bound, in two pieces. It drops no piece that a reader has not read: then Add waits.
+// After WaitForNobody it exceeds the bound instead, by what the caller adds then.
 // Without a reader it drops its oldest half, and every reader sees that output is missing, and how much. A frame that was written in
 // part ends a log.
 package output

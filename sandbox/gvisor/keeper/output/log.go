@@ -27,6 +27,7 @@ type Log struct {
 	file    *os.File
 	buffer  []byte // of the frame that is being written
 	next    Progress
+	patient bool // Add waits for readers
 	closed  bool // nothing more will come
 	readers map[*Reader]bool
 }
@@ -35,7 +36,7 @@ func segmentName(n int) string { return "log." + strconv.Itoa(n) }
 
 // New begins one.
 func New(box *os.Root, bound int64) (*Log, error) {
-	r := &Log{box: box, half: max(bound/2, MaxFrame+HeaderSize), changed: make(chan struct{}), readers: map[*Reader]bool{}}
+	r := &Log{box: box, half: max(bound/2, MaxFrame+HeaderSize), patient: true, changed: make(chan struct{}), readers: map[*Reader]bool{}}
 	return r, r.begin(0)
 }
 
@@ -102,9 +103,13 @@ func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 }
 
 // turn begins the next segment where so many bytes have no place in the last one, when whoever follows has read the one that
-// is dropped for it. Both streams may wait for that; the first that goes on makes place for the other.
+// is dropped for it. Both streams may wait for that; the first that goes on makes place for the other. A log that waits for nobody
+// keeps them in the last one.
 func (r *Log) turn(ctx context.Context, size int64) error {
 	for r.size > 0 && r.size+size > r.half && r.last > r.first && r.isRead(r.first) {
+		if !r.patient {
+			return nil
+		}
 		if err := r.wait(ctx); err != nil {
 			return err
 		}
@@ -149,12 +154,21 @@ func (r *Log) change() {
 	r.changed = make(chan struct{})
 }
 
-// End says that nothing more will come.
-func (r *Log) End() {
+// WaitForNobody has Add wait no longer for a reader. The log grows beyond its bound by what is added then and not read yet.
+func (r *Log) WaitForNobody() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.patient = false
+	r.change()
+}
+
+// End says that nothing more will come, and returns how much has come.
+func (r *Log) End() Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.change()
+	return r.next
 }
 
 // Reader follows a log. It has one owner.

@@ -164,6 +164,33 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestALogThatWaitsForNobody takes what comes beside what a reader has not read, and that reader misses nothing.
+func TestALogThatWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, box := newTestLog(t, 2*half)
+		follower := r.Follow()
+		for range 6 {
+			put(t, r, Stdout, 10_000)
+		}
+		added := make(chan error, 1)
+		go func() { added <- r.Add(context.Background(), Stdout, make([]byte, 10_000)) }()
+		synctest.Wait()
+		if len(added) > 0 {
+			t.Fatal("it did not wait for the reader")
+		}
+		r.WaitForNobody()
+		if err := <-added; err != nil {
+			t.Fatal(err)
+		}
+		if total := r.End(); total.Out != 70_000 || len(rest(t, follower)) != 7 {
+			t.Errorf("the end is at %v, and the reader has not had all of it", total)
+		}
+		if size := logSize(t, box.Name()); size > 2*half+HeaderSize+10_000 {
+			t.Errorf("the log has %d bytes", size)
+		}
+	})
+}
+
 // TestATornFrame: a keeper that was killed in the middle of a write leaves all before it.
 func TestATornFrame(t *testing.T) {
 	r, box := newTestLog(t, 4*half)

@@ -8,7 +8,10 @@ import (
 )
 
 // Progress is how far both streams were had. Its text is "OUT.ERR"; "" is the beginning.
-type Progress struct{ Out, Err int64 }
+type Progress struct {
+	Out int64 `json:"out,omitempty"`
+	Err int64 `json:"err,omitempty"`
+}
 
 // ParseProgress reads a progress.
 func ParseProgress(text string) (Progress, error) {
@@ -36,6 +39,9 @@ func (p *Progress) Of(k Kind) *int64 {
 	}
 	return &p.Out
 }
+
+// Reaches says whether nothing up to another place is missing.
+func (p Progress) Reaches(other Progress) bool { return p.Out >= other.Out && p.Err >= other.Err }
 
 // Take moves the progress after a frame. It returns what is new in it, and whether something before it is missing.
 func (p *Progress) Take(f Frame) (fresh []byte, gap bool) {
