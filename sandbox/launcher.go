@@ -134,7 +134,7 @@ type Chunk struct {
 	Stream Stream
 	Cursor Cursor // Open with it continues after this chunk
 	Bytes  []byte
-	Gap    bool // output before this chunk was lost; where it was the last, the chunk has no bytes
+	Gap    bool // output before this chunk was lost; a last chunk without bytes says that of the output's end
 }
 
 // Signal is what can be sent to an agent.

@@ -165,11 +165,17 @@ func TestTheNextSandboxOfARunCountsOn(t *testing.T) {
 			held := make(chan struct{})
 			free := sync.OnceFunc(func() { close(held) })
 			defer free()
+			holds := make(chan struct{}, 10)
 			if c.hold {
-				d.world.Before(sandboxtest.OpAttest, func() { <-held })
+				d.world.Before(sandboxtest.OpAttest, func() {
+					holds <- struct{}{}
+					<-held
+				})
 			}
 			a := d.submit(ask{id: "s1", task: "gated"})
-			if !c.hold {
+			if c.hold {
+				<-holds
+			} else {
 				d.started(a)
 				d.printed("s1", "before\n")
 			}

@@ -12,8 +12,8 @@
 //	keeper.log   what the keeper says of itself
 //
 // The keeper is the parent of all that the runtime leaves behind, so it sees how the sentry ended, without asking. It
-// kills what is left then, and writes the end down when the last process is gone and before it tells a watcher, into a place
-// that was reserved for it: a disk that is full loses output, and no end.
+// kills what is left then, and writes the end down when the last process is gone and all output is in the log, and before it tells
+// a watcher, into a place that was reserved for it: a disk that is full loses output, and no end. The end says how much there was.
 //
 // Everything that the agent prints goes into the log, and from there to each watcher that is attached. An attached watcher that does
 // not read stops the agent, when the log is full of what it has not had; a log without a reader drops its oldest half.
@@ -26,6 +26,6 @@
 // sandbox's user, and gives it the connection.
 //
 // What fails before the start is noted leaves a box that was never started. After that every failure is an end. What can be
-// lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and no process holds its lock;
+// lost: with a keeper that is killed, what was in the pipes, and how its sandbox ended. Then the box has started and no end, and no process holds its lock;
 // Box.State says Lost, and what still runs is the launcher's to kill. Output that was in the log is read from there.
 package keeper

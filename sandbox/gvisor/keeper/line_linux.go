@@ -31,6 +31,8 @@ type Line struct {
 	conn     net.Conn // nil when there was no keeper any more
 	in       *bufio.Reader
 	lost     bool // the connection has ended
+	gap      bool // output that is missing was told of
+	told     bool // the end is known, and that the last of the output is missing was told
 	end      End
 
 	mu     sync.Mutex
@@ -74,9 +76,9 @@ func (l *Line) awaitRunning(ctx context.Context) error {
 }
 
 // Read is the next output, io.EOF when there is no more and End is known. What a keeper that was killed has not sent any
-// more comes from the log. The last output has no bytes where its end is missing.
+// more comes from the log. Where the last of the output was lost, the last Output is a gap without bytes.
 func (l *Line) Read(ctx context.Context) (Output, error) {
-	for {
+	for !l.told {
 		f, err := l.next(ctx)
 		if err != nil {
 			return Output{}, err
@@ -84,19 +86,31 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 		switch f.Kind {
 		case output.Stdout, output.Stderr:
 			if fresh, gap := l.progress.Take(f); len(fresh) > 0 {
+				l.gap = l.gap || gap
 				return Output{Kind: f.Kind, Bytes: fresh, Progress: l.progress, Gap: gap}, nil
 			}
 		case output.Ended:
 			if err := l.take(f); err != nil {
 				return Output{}, err
 			}
-			if l.progress.Reaches(l.end.Output) {
+			if l.hasAll() {
 				return Output{}, io.EOF
 			}
-			l.progress = l.end.Output // so that the next Read, which finds the end again, is the last
+			l.told = true
+			l.progress = l.progress.Max(l.end.Output)
 			return Output{Kind: output.Stdout, Progress: l.progress, Gap: true}, nil
 		}
 	}
+	return Output{}, io.EOF
+}
+
+// hasAll says whether nothing up to the end is missing but what was told. A gap in one stream tells of what was dropped of both.
+func (l *Line) hasAll() bool {
+	known := l.progress
+	if l.gap {
+		known = known.Max(l.end.Dropped)
+	}
+	return known.Reaches(l.end.Output)
 }
 
 // next is the next frame, from wherever they come.

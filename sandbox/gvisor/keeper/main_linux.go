@@ -151,10 +151,14 @@ func (k *keeper) prepare() (err error) {
 	return note(k.box, startedName)
 }
 
-// farewell is how long a watcher may take to read the rest when all is over. It finds it in the log afterwards, too.
-const farewell = time.Minute
+// How long a keeper lives on when all is over: farewell for watchers that still read, who find the rest in the log afterwards as
+// well, and groupTime for its control group to go.
+const (
+	farewell  = 5 * time.Second
+	groupTime = time.Minute
+)
 
-// live runs the sandbox and serves watchers until it has ended and everybody has had everything.
+// live runs the sandbox and serves watchers until it has ended and they have read all, or their farewell is over.
 func (k *keeper) live(first net.Conn) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -193,8 +197,8 @@ func (k *keeper) run(ctx context.Context) {
 	end.FinishedAt, end.FinishedIn = time.Now(), boot.Now()
 	crash.At("keeper.cleared")
 	k.endRest()
-	end.Output = k.finishLog()
 	k.judge(&end, status, err)
+	end.Dropped, end.Output = k.finishLog()
 	k.conclude(end)
 }
 
@@ -219,12 +223,16 @@ func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 }
 
 // finishLog brings what is still in the pipes into the log, and ends it. It does so before the end is written down: a keeper that
-// is killed between the two has lost no output of a run whose end is known.
-func (k *keeper) finishLog() output.Progress {
-	k.log.WaitForNobody()
+// is killed between the two has lost no output of a run whose end is known. It waits for nobody: neither for a watcher that does not
+// read nor for a process outside of the sandbox that holds a pipe.
+func (k *keeper) finishLog() (dropped, all output.Progress) {
+	if k.stdin != nil {
+		k.stdin.Close() // somebody may still write to it
+	}
 	for _, pipe := range k.outputs {
 		_ = pipe.SetReadDeadline(time.Now()) // the only possible error: it is read to its end and closed
 	}
+	k.log.WaitForNobody()
 	k.pumping.Wait()
 	return k.log.End()
 }
@@ -245,7 +253,7 @@ func (k *keeper) tidy() error {
 	if k.order.Group == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
 	defer cancel()
 	crash.At("keeper.tidied")
 	return k.order.Group.Group().Remove(ctx)

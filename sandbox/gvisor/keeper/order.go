@@ -21,7 +21,7 @@ type Order struct {
 	Argv []string `json:"argv"`
 	// Trouble are files in which the runtime says what went wrong.
 	Trouble []string `json:"trouble"`
-	// Log is how many bytes of output are kept.
+	// Log is how many bytes of output are kept. At the end there may be as many more as two pipes hold.
 	Log int64 `json:"log"`
 	// Word is what init waits for on its standard input. The watcher that starts the keeper gives the release; when it goes
 	// without, the input ends.
@@ -67,9 +67,10 @@ type End struct {
 	Code    int  `json:"code"`             // of the sentry, which ends as init does
 	Signal  int  `json:"signal,omitempty"` // the one that killed the sentry
 	Asked   bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
-	// Output is how much the agent has printed. Who has read the log to its end, and has less, knows that the rest is lost: the disk
-	// was full, or a power cut took it.
-	Output output.Progress `json:"output,omitzero"`
+	// Output is how much came through the pipes, and Dropped how much of that came before the log's first frame. Who has read the log to its
+	// end, and has less, knows that the rest is lost: the disk was full, or a power cut took it.
+	Output  output.Progress `json:"output,omitzero"`
+	Dropped output.Progress `json:"dropped,omitzero"`
 	// Trouble is what the runtime says, when it did not start the sandbox or broke down in it.
 	Trouble    string      `json:"trouble,omitempty"`
 	StartedAt  time.Time   `json:"started_at"`

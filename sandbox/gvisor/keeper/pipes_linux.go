@@ -2,9 +2,9 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,41 +45,51 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// pump brings the agent's output into the log: all that comes until the pipe ends or finishLog interrupts, and then what is left.
+// pump brings the agent's output into the log: all that comes until the pipe ends or finishLog interrupts, and then what is left. A log
+// that cannot be written loses output, and says so by its offsets.
 func (k *keeper) pump(ctx context.Context, p pipes) {
 	k.outputs = []*os.File{p.output, p.errors}
 	for kind, pipe := range map[output.Kind]*os.File{output.Stdout: p.output, output.Stderr: p.errors} {
 		k.pumping.Go(func() {
 			defer pipe.Close()
-			k.record(ctx, kind, pipe)
-			k.record(ctx, kind, leftIn(pipe))
+			buffer := make([]byte, output.MaxFrame)
+			for {
+				n, err := pipe.Read(buffer)
+				if n > 0 {
+					_ = k.log.Add(ctx, kind, buffer[:n])
+				}
+				if err != nil {
+					break
+				}
+			}
+			takeRest(pipe, buffer, func(data []byte) { _ = k.log.Add(ctx, kind, data) })
 		})
 	}
 }
 
-// record puts into the log what it reads until there is an error. A log that cannot be written loses output, and says so by its
-// offsets.
-func (k *keeper) record(ctx context.Context, kind output.Kind, from io.Reader) {
-	buffer := make([]byte, output.MaxFrame)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 {
-			_ = k.log.Add(ctx, kind, buffer[:n])
-		}
-		if err != nil {
-			return
-		}
+// takeRest takes what is in a pipe now, as much as a pipe holds at most. It waits for nothing: a process outside of the sandbox may
+// have opened the pipe, and fill or empty it.
+func takeRest(pipe *os.File, buffer []byte, take func([]byte)) {
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
 	}
-}
-
-// leftIn reads what is in a pipe now, and waits for nothing: somebody outside of the sandbox may hold the other end open.
-func leftIn(pipe *os.File) io.Reader {
-	size := 0
-	if raw, err := pipe.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { size, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-	}
-	_ = pipe.SetReadDeadline(time.Time{})
-	return io.LimitReader(pipe, int64(size))
+	_ = raw.Control(func(fd uintptr) { // it does not block
+		left, err := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
+		for err == nil && left > 0 {
+			n := 0
+			n, err = unix.Read(int(fd), buffer[:min(len(buffer), left)])
+			switch {
+			case errors.Is(err, unix.EINTR):
+				err = nil
+			case n <= 0:
+				return
+			default:
+				take(buffer[:n])
+				left -= n
+			}
+		}
+	})
 }
 
 // release gives init its word, once. An agent without an input gets nothing after it.

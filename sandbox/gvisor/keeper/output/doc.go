@@ -7,8 +7,8 @@
 //	frame, err := reader.Read(ctx)         // io.EOF after log.End
 //	fresh, gap := progress.Take(frame)
 //
-// What it promises: a log never has more than its bound, in two pieces. It drops no piece that a reader has not read: then Add waits.
-// After WaitForNobody it exceeds the bound instead, by what the caller adds then.
+// What it promises: a log has no more than its bound, in two pieces. It drops no piece that a reader has not read: then Add waits, or, after
+// WaitForNobody, exceeds the bound.
 // Without a reader it drops its oldest half, and every reader sees that output is missing, and how much. A frame that was written in
 // part ends a log.
 package output

@@ -27,8 +27,11 @@ type Log struct {
 	file    *os.File
 	buffer  []byte // of the frame that is being written
 	next    Progress
-	patient bool // Add waits for readers
-	closed  bool // nothing more will come
+	written Progress // up to the end of the last frame of each stream
+	before  Progress // up to the first segment
+	middle  Progress // up to the last one
+	patient bool     // Add waits for readers
+	closed  bool     // nothing more will come
 	readers map[*Reader]bool
 }
 
@@ -78,7 +81,7 @@ func (r *Log) begin(n int) error {
 	if r.file != nil {
 		r.file.Close()
 	}
-	r.file, r.last, r.size = file, n, 0
+	r.file, r.last, r.size, r.middle = file, n, 0, r.written
 	return nil
 }
 
@@ -97,6 +100,7 @@ func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 		err = errors.Join(err, r.file.Truncate(r.size)) // no half frames
 	} else if err == nil {
 		r.size += int64(n)
+		*r.written.Of(kind) = f.Offset + int64(len(data))
 	}
 	r.change()
 	return err
@@ -122,6 +126,7 @@ func (r *Log) turn(ctx context.Context, size int64) error {
 			return err
 		}
 		r.first++
+		r.before = r.middle
 	}
 	return r.begin(r.last + 1)
 }
@@ -162,13 +167,13 @@ func (r *Log) WaitForNobody() {
 	r.change()
 }
 
-// End says that nothing more will come, and returns how much has come.
-func (r *Log) End() Progress {
+// End says that nothing more will come, and returns how much has come before the first segment that is there, and in all.
+func (r *Log) End() (before, all Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.change()
-	return r.next
+	return r.before, r.next
 }
 
 // Reader follows a log. It has one owner.

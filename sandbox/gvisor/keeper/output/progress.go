@@ -40,6 +40,11 @@ func (p *Progress) Of(k Kind) *int64 {
 	return &p.Out
 }
 
+// Max returns the progress that is further in each stream.
+func (p Progress) Max(other Progress) Progress {
+	return Progress{max(p.Out, other.Out), max(p.Err, other.Err)}
+}
+
 // Reaches says whether nothing up to another place is missing.
 func (p Progress) Reaches(other Progress) bool { return p.Out >= other.Out && p.Err >= other.Err }
 
