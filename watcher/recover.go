@@ -235,8 +235,8 @@ func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) er
 // again where its profile says so.
 func (rec *recovery) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	rec.runs.Removals.Release(record.Sandbox)
-	if end, begun := rec.runs.EndingOf(record.Key); begun {
-		return rec.end(ctx, box, record, end)
+	if record.Ending != nil {
+		return rec.end(ctx, box, record, record.Ending.Change())
 	}
 	change := journal.Change{
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,

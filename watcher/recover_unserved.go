@@ -30,8 +30,8 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 	case !there:
 		return nil
 	}
-	if end, begun := rec.runs.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
-		return rec.endAside(ctx, u, h, end)
+	if record.Ending != nil && h.State != sandbox.HandleUncertain {
+		return rec.endAside(ctx, u, h, record.Ending.Change())
 	}
 	rec.runs.Removals.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)

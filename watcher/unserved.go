@@ -98,7 +98,10 @@ func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 	}
 	defer giveBack()
 	if u.record.Handle != nil { // a run without a sandbox needs no note: if it cannot be ended now, it may still start later
-		all.runs.NoteEnding(u.record.Key, delegation.ReasonOperator)
+		crash.At("unserved.noted")
+		if err := all.journal.NoteEnding(ctx, u.record.Key, journal.NewEnding(delegation.ReasonOperator, nil)); err != nil {
+			return err
+		}
 	}
 	if u.why != nil {
 		return fmt.Errorf("%w: %w", control.ErrStranded, u.why)

@@ -12,7 +12,7 @@ import (
 const columns = `key, outbox, subagent, request, attempt, subagent_text, request_text, file_name, ino, mtime, ctime, size,
 	state, reason, code, field, hint, text, exit_code, stdout_tail, stderr_tail, warnings, profile, launcher, spec_digest,
 	workspace, handle, created, starting, made, started, ended, timings, usage, answered, answered_at, sandbox, released, attestation,
-	released_boot, released_up, content, firm, parent, parent_run, depth, session, artifacts, terms`
+	released_boot, released_up, content, firm, parent, parent_run, depth, session, artifacts, terms, ending`
 
 // columns are pointers that serve both ways: to write a row and to read it.
 func (r *Run) columns() []any {
@@ -53,6 +53,7 @@ func (r *Run) columns() []any {
 		&r.Session,
 		jsonColumn{&r.Artifacts},
 		jsonColumn{&r.Terms},
+		jsonColumn{&r.Ending},
 	}
 }
 

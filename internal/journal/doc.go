@@ -29,6 +29,7 @@
 //	begun, queued     no       nothing was done yet; the request still lies in its outbox and is begun again
 //	starting, bound   no       a sandbox that was not released ran nothing; it is removed
 //	released          yes      now the agent may run, and must not run again (I9, I10)
+//	being ended       no       the request, its sentinel or its policy will say so again; the sandbox is gone with the power
 //	running           no       the power that is lost is the agent's too, and the row says already that it may have run
 //	ended             yes      the client is about to read it, and must never read anything else
 //	refused           yes      the same

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +42,43 @@ func bring(t testing.TB, j *Journal, key string, state delegation.State) {
 			t.Fatal(err)
 		}
 		at = next
+	}
+}
+
+// TestWhyARunIsBeingEnded is noted once, and survives its watcher; an ended run takes no note.
+func TestWhyARunIsBeingEnded(t *testing.T) {
+	ctx, path := context.Background(), state(t)
+	j, err := Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := begin(t, j, queued(t, "main", "a", "r1"))
+	full := &delegation.Refusal{Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "It is full.", Hint: "Empty it."}
+	first := NewEnding(delegation.ReasonWorkspaceLimit, full)
+	for _, e := range []Ending{first, NewEnding(delegation.ReasonOperator, nil)} {
+		if err := j.NoteEnding(ctx, r.Key, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open4test(t, path)
+	noted := get(t, j, r.Key).Ending
+	if noted == nil || *noted != first || *noted.Refusal() != *full {
+		t.Errorf("%+v", noted)
+	}
+	if err := j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateEnded, noted.Change()); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, j, r.Key); got.Reason != first.Reason || *got.Refusal() != *full || *got.Ending != first {
+		t.Errorf("%+v", got)
+	}
+	if err := j.NoteEnding(ctx, r.Key, first); !errors.Is(err, ErrMoved) {
+		t.Errorf("an ended run: %v", err)
+	}
+	if err := j.NoteEnding(ctx, strings.Repeat("0", 32), first); !errors.Is(err, ErrUnknown) {
+		t.Errorf("no run: %v", err)
 	}
 }
 

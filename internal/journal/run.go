@@ -46,6 +46,7 @@ type Run struct {
 	Handle            *sandbox.Handle      // nil until it is released
 	Attestation       *sandbox.Attestation // what the host saw of it before; nil where it did not look
 	Terms             *sandbox.Spec        // the run was released with these, see Spec.Terms; nil before
+	Ending            *Ending              // why it is, or was, being ended; nil before that is noted
 	Created           time.Time            // when it was queued or refused; now, where Begin is given none
 	Starting          time.Time            // when its turn came; set by the journal, as are Made and AnsweredAt
 	Made              time.Time            // when it had a sandbox

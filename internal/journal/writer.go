@@ -53,7 +53,7 @@ const (
 
 // writes are the statements that orders consist of.
 var writes = []string{
-	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, setUsage, noteSite, refile, keepKey, deleteRun, oldestKeys,
+	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, setUsage, noteSite, noteEnding, refile, keepKey, deleteRun, oldestKeys,
 	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, lookedThrough,
 	noteQuestion, noteDecision, noteTaken, noteChange,
 	noteWorkspace, leaveWorkspace, forgetWorkspace, partWithWorkspace, workspaceGone,

@@ -15,11 +15,11 @@ import (
 
 // effects are the calls that change something outside of the watcher: receiver and method, in whatever case they are written.
 var effects = []string{
-	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.Refile", "journal.Again",
+	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.NoteEnding", "journal.Refile", "journal.Again",
 	"journal.KeepOutboxes", "journal.LookedThrough", "journal.PartWithWorkspace",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
 	"resource.Acquire", "resource.Attested", "resource.End", "resource.Release",
-	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
+	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.drop",
 	"archive.Forget", "archive.DropKeys", "archive.Shrink",
 }
 

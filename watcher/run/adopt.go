@@ -24,7 +24,9 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	r.times.created, r.release = record.Created, releaseOf(record, runs.Clock)
 	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt, Input: r.inputs.status()}
 	r.takeUpQuestions()
-	r.goOnEnding(runs.endingOf(r.hash))
+	if record.Ending != nil {
+		r.goOnEnding(*record.Ending)
+	}
 	if reason != "" {
 		r.End(reason)
 	}

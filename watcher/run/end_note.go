@@ -1,8 +1,9 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"torno/delegation"
@@ -11,36 +12,34 @@ import (
 	"torno/sandbox"
 )
 
-// ending is why a run is being ended. It is noted before anything is done for that: a child that was signalled and a
-// sandbox that was removed do not tell a next watcher who wanted it.
-type ending struct {
-	Reason            delegation.Reason
-	Code              delegation.Code
-	Field, Text, Hint string
-}
-
-func (runs *Runs) saveEnding(key string, e ending) {
-	if data, err := json.Marshal(e); err == nil {
-		runs.Notes.WriteEnding(key, data)
-	}
-}
-
-// endingOf is why a run was being ended; the reason is "" where that had not begun.
-func (runs *Runs) endingOf(key string) (e ending) {
-	if json.Unmarshal(runs.Notes.ReadEnding(key), &e) != nil {
-		return ending{}
-	}
-	return e
-}
+// noteBudget is how long the journal may take to note why a run is being ended before the run is ended without the note: a disk that
+// hangs keeps no agent alive.
+const noteBudget = 5 * time.Second
 
 // noteEnding notes why a run is about to be ended.
 func (r *Run) noteEnding() {
-	e := ending{Reason: r.Cause()}
-	if why := r.whyEnded(e.Reason); why != nil {
-		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
+	reason := r.Cause()
+	err := callWithin(&r.runs.carried, noteBudget, func() error {
+		crash.At("run.ending")
+		return r.runs.Journal.NoteEnding(r.runs.Life, r.hash, journal.NewEnding(reason, r.whyEnded(reason)))
+	})
+	if err != nil {
+		r.log.Error("the journal does not take why a run is being ended; it is ended all the same", "run", r.hash, "reason", reason, "error", err)
 	}
-	crash.At("run.ending")
-	r.runs.saveEnding(r.hash, e)
+}
+
+// callWithin makes a call and waits for it no longer than the budget. A call that takes longer goes on, as part of work.
+func callWithin(work *sync.WaitGroup, budget time.Duration, call func() error) error {
+	done := make(chan error, 1)
+	work.Go(func() { done <- call() })
+	limit := time.NewTimer(budget)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-limit.C:
+		return fmt.Errorf("no answer in %s", budget)
+	}
 }
 
 // whyEnded is what there is to say about a reason.
@@ -54,30 +53,10 @@ func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	return nil
 }
 
-// change is the journal's record of an ending, for a run whose sandbox is gone.
-func (e ending) change() journal.Change {
-	return journal.Change{Reason: e.Reason, Ended: time.Now(), Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
-}
-
 // goOnEnding has a run end for the reason for which an earlier watcher was ending it.
-func (r *Run) goOnEnding(e ending) {
-	if e.Reason == "" {
-		return
-	}
+func (r *Run) goOnEnding(e journal.Ending) {
 	if e.Reason == delegation.ReasonWorkspaceLimit {
-		r.tooMuch.Store(&delegation.Refusal{Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint})
+		r.tooMuch.Store(e.Refusal())
 	}
 	r.End(e.Reason)
-}
-
-// NoteEnding notes that a run that no watcher carries is being ended.
-func (runs *Runs) NoteEnding(key string, reason delegation.Reason) {
-	crash.At("unserved.noted")
-	runs.saveEnding(key, ending{Reason: reason})
-}
-
-// EndingOf is the end of a run that an earlier watcher was ending and whose sandbox is gone. It is false where that had not begun.
-func (runs *Runs) EndingOf(key string) (end journal.Change, begun bool) {
-	e := runs.endingOf(key)
-	return e.change(), e.Reason != ""
 }

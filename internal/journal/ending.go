@@ -1,0 +1,48 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"torno/delegation"
+)
+
+// Ending is why a run is being ended.
+type Ending struct {
+	Reason delegation.Reason `json:"reason"`
+	Code   delegation.Code   `json:"code,omitempty"`
+	Field  string            `json:"field,omitempty"`
+	Text   string            `json:"text,omitempty"`
+	Hint   string            `json:"hint,omitempty"`
+}
+
+// NewEnding returns the ending of a run for a reason, with what there is to say about it; refusal may be nil.
+func NewEnding(reason delegation.Reason, refusal *delegation.Refusal) Ending {
+	e := Ending{Reason: reason}
+	if refusal != nil {
+		e.Code, e.Field, e.Text, e.Hint = refusal.Code, refusal.Field, refusal.Text, refusal.Hint
+	}
+	return e
+}
+
+// Refusal returns what there is to say about the reason, nil where that is nothing.
+func (e Ending) Refusal() *delegation.Refusal {
+	if e.Code == "" {
+		return nil
+	}
+	return &delegation.Refusal{Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
+}
+
+// Change returns the end of a run that was being ended and whose sandbox is gone.
+func (e Ending) Change() Change {
+	return Change{Reason: e.Reason, Ended: time.Now(), Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
+}
+
+// NoteEnding notes why a run is being ended, before anything is done for that: a child that was signalled and a sandbox that was
+// removed do not tell a next watcher who wanted it. The first note counts.
+func (j *Journal) NoteEnding(ctx context.Context, key string, e Ending) error {
+	noted := &e
+	return j.update(ctx, "note why it is being ended:", key, withKernel, noteEnding, jsonColumn{&noted}, key)
+}
+
+const noteEnding = `UPDATE runs SET ending = iif(ending = 'null', ?, ending) WHERE key = ? AND state <> 'ended'`
