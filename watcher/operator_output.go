@@ -49,7 +49,7 @@ func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 		return retry.Pause(ctx, lookAgain)
 	}
 	now, changed := r.Watch()
-	if now.State != record.State || isOn(now.State) {
+	if state := now.Phase.State(); state != record.State || isOn(state) {
 		return retry.Pause(ctx, lookAgain)
 	}
 	select {

@@ -22,7 +22,10 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	r.inputs.resume(progress.Input)
 	r.out.Resume(progress, output.NotAhead(record.Started), r.client.CompleteLive(progress))
 	r.times.created, r.release = record.Created, releaseOf(record, runs.Clock)
-	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt, Input: r.inputs.status()}
+	r.standing.now = Standing{Phase: phaseOf(record.State), Started: r.out.StartedAt, Input: r.inputs.status()}
+	if r.standing.now.Phase == Bound {
+		r.standing.now.Phase = Released
+	}
 	r.takeUpQuestions()
 	if record.Ending != nil {
 		r.goOnEnding(*record.Ending)

@@ -66,14 +66,14 @@ func (a *attendance) noteWaiting() {
 	if !slices.EqualFunc(waiting, now.Approvals, func(x, y delegation.PendingApproval) bool { return x.Digest == y.Digest && x.Approval == y.Approval }) {
 		r.change(func(s *Standing) { s.Approvals = waiting })
 	}
-	to := delegation.StateRunning
+	to := Running
 	if len(waiting) > 0 {
-		to = delegation.StateWaiting
+		to = Waiting
 	}
-	if now.State == to || now.State != delegation.StateRunning && now.State != delegation.StateWaiting {
+	if now.Phase == to || now.Phase != Running && now.Phase != Waiting {
 		return
 	}
-	if err := r.tryMove(to, journal.Change{}); err != nil {
+	if err := r.tryMove(to.State(), journal.Change{}); err != nil {
 		r.log.Warn("the journal does not take that a run waits, or goes on; it is tried again", "run", r.hash, "to", to, "error", err)
 	}
 }

@@ -61,7 +61,7 @@ func (r *runner) attend(held *notice.Flag) (sandbox.Exit, error) {
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
 	var err error
-	if !r.Standing().Released {
+	if !r.Standing().Phase.IsReleased() {
 		err = a.release()
 	}
 	if err == nil {
@@ -92,7 +92,7 @@ func (a *attendance) stay() error {
 
 func (a *attendance) attach() error {
 	r := a.r
-	if !r.Standing().Released {
+	if !r.Standing().Phase.IsReleased() {
 		return a.attachFirst()
 	}
 	return r.runs.calls.once(a.held, func(ctx context.Context) (err error) {
@@ -120,7 +120,7 @@ func (a *attendance) attachFirst() (err error) {
 		},
 	})
 	if errors.Is(err, errLeftCall) {
-		return &unreleasedError{verdict: r.gaveUpCall("attach to the sandbox")}
+		return r.gaveUpCall("attach to the sandbox")
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (a *attendance) read() {
 
 func (a *attendance) wait() {
 	a.exit, a.err = a.att.Wait(a.ctx)
-	if a.err == nil && a.r.Standing().Released {
+	if a.err == nil && a.r.Standing().Phase.IsReleased() {
 		a.r.stop(nil) // the agent has ended: a later cause does not count
 	}
 	if a.err == nil {
@@ -244,7 +244,7 @@ func (a *attendance) noteStart(at time.Time) {
 // noteRunning tells the journal that the agent runs. Where the journal does not take it, the poll calls it again, ever less often.
 func (a *attendance) noteRunning() {
 	now := a.r.Standing()
-	if now.Started.IsZero() || now.State == delegation.StateRunning || now.State == delegation.StateWaiting || a.noted || time.Now().Before(a.noteAgain) {
+	if now.Started.IsZero() || now.Phase != Released || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
 	err := a.r.tryMove(delegation.StateRunning, journal.Change{Started: now.Started})

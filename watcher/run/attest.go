@@ -11,32 +11,17 @@ import (
 	"torno/sandbox"
 )
 
-// unreleasedError says that a sandbox ended, or was given up, before its agent had the word, or where that cannot be told.
-type unreleasedError struct {
-	verdict verdict // of the run, where it ends with this sandbox
-	broken  error   // why another sandbox is to be made instead
-}
-
-func (e *unreleasedError) Error() string {
-	if e.broken != nil {
-		return e.broken.Error()
-	}
-	return "the run ends before its release: " + string(e.verdict.reason)
-}
-
-func (e *unreleasedError) Unwrap() error { return e.broken }
-
 var (
 	errBrokenHold = errors.New("the sandbox ended before it was released")
 	errWordless   = errors.New("the watcher's attachment cannot release the sandbox")
 )
 
 // brokenHold is what becomes of a run whose sandbox broke before it was released: another sandbox, unless the run is to end.
-func (r *Run) brokenHold(err error) (verdict, error) {
+func (r *Run) brokenHold(err error) *outcome {
 	if reason := r.Cause(); reason != "" {
-		return verdict{reason: reason}, nil
+		return endedFor(reason)
 	}
-	return verdict{}, err
+	return broke(err)
 }
 
 // release waits until init holds, has the host look at the sandbox, writes down that the agent may run, and gives the word. The
@@ -54,27 +39,30 @@ func (a *attendance) release() error {
 		return a.endedInHold()
 	default:
 	}
-	if err := a.r.attested(seen); err != nil {
-		return err
+	if o := a.r.attested(seen); o != nil {
+		return o
 	}
 	if !a.att.Holds() { // after the journal's note the run would be lost
-		v, broken := a.r.brokenHold(errWordless)
-		return &unreleasedError{v, broken}
+		return a.r.brokenHold(errWordless)
 	}
-	a.r.releasing = true
+	if o := a.r.step(Releasing); o != nil {
+		return o
+	}
 	crash.At("launch.released")
-	v, ok := a.r.afterJournal(a.r.runs.calls.record(a.r.ending, "note the release of a run", func() error {
+	o := a.r.afterJournal(a.r.runs.calls.record(a.r.ending, "note the release of a run", func() error {
 		return a.r.runs.Journal.Release(a.r.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen, a.r.spec.Terms())
 	}))
-	if !ok {
-		return &unreleasedError{verdict: v}
+	if o != nil {
+		return o
 	}
 	a.r.release = releaseNow(a.r.runs.Clock)
 	a.r.begun()
-	a.r.standing.set(func(s *Standing) { s.Released = true })
+	if o := a.r.step(Released); o != nil {
+		return o
+	}
 	crash.At("launch.word")
 	if err := a.r.runs.calls.once(a.held, a.att.Release); err != nil {
-		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}
+		return a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))
 	}
 	return nil
 }
@@ -85,8 +73,7 @@ func (a *attendance) endedInHold() error {
 	if a.err != nil {
 		broken = a.err
 	}
-	v, err := a.r.brokenHold(broken)
-	return &unreleasedError{v, err}
+	return a.r.brokenHold(broken)
 }
 
 // awaitHold waits until init says that it holds.
@@ -99,11 +86,11 @@ func (a *attendance) awaitHold() error {
 	case <-a.exited:
 		return a.endedInHold()
 	case <-a.r.ending.Done():
-		return &unreleasedError{verdict: verdict{reason: a.r.Cause()}}
+		return endedFor(a.r.Cause())
 	case <-a.ctx.Done():
 		return a.ctx.Err()
 	case <-limit.C:
-		return &unreleasedError{verdict: failed(delegation.CodeLaunch, errors.New("init did not begin in time"))}
+		return failed(delegation.CodeLaunch, errors.New("init did not begin in time"))
 	}
 }
 
@@ -119,19 +106,19 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 		late: func(sandbox.Attestation, error) { a.r.runs.Removals.removeLeft(launcher, h) },
 	})
 	if errors.Is(err, errLeftCall) {
-		return seen, &unreleasedError{verdict: a.r.gaveUpCall("attest the sandbox")}
+		return seen, a.r.gaveUpCall("attest the sandbox")
 	}
 	var different *sandbox.DifferenceError
 	switch reason := a.r.Cause(); {
 	case reason != "":
-		return seen, &unreleasedError{verdict: verdict{reason: reason}}
+		return seen, endedFor(reason)
 	case err == nil:
 		return seen, nil
 	case errors.As(err, &different):
 		a.r.log.Error("a sandbox is not what was asked for, and is removed", "run", a.r.hash, "differences", different)
-		return seen, &unreleasedError{verdict: failed(delegation.CodeAttestation, err)}
+		return seen, failed(delegation.CodeAttestation, err)
 	case errors.Is(err, sandbox.ErrNotHeld), errors.Is(err, sandbox.ErrNotFound):
-		return seen, &unreleasedError{broken: err}
+		return seen, broke(err)
 	}
-	return seen, &unreleasedError{verdict: failed(delegation.CodeAttestation, fmt.Errorf("the host cannot look at it: %w", err))}
+	return seen, failed(delegation.CodeAttestation, fmt.Errorf("the host cannot look at it: %w", err))
 }

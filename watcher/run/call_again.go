@@ -103,12 +103,13 @@ func (c *calls) record(until context.Context, what string, step func() error) er
 	}
 }
 
-// certain says whether an error of the journal stays the same however often it is asked.
+// certain says whether an error of a move stays the same however often it is asked.
 func certain(err error) bool {
 	for _, sure := range []error{journal.ErrMoved, journal.ErrUnknown, journal.ErrIllegal, journal.ErrClosed, journal.ErrReadOnly} {
 		if errors.Is(err, sure) {
 			return true
 		}
 	}
-	return false
+	_, forbidden := errors.AsType[*PhaseError](err)
+	return forbidden
 }

@@ -105,7 +105,7 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+runs.Timing.Grace {
 			t.Errorf("after %s: %v", took, err)
 		}
-		v := r.gaveUpCall("try")
+		v := r.gaveUpCall("try").verdict
 		if v.reason != delegation.ReasonLaunchFailed || !strings.Contains(v.refusal.Text, errLeftCall.Error()) || r.handle.ID != "" {
 			t.Errorf("the verdict is %+v, with the sandbox %q", v, r.handle.ID)
 		}

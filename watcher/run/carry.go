@@ -29,14 +29,15 @@ const (
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
 func (r *runner) runToEnd() {
 	defer r.workplace.letGo()
-	v := r.launchAndFollow()
-	if v.reason != "" && r.runs.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
+	o := r.launchAndFollow()
+	v := o.verdict
+	if o.kind == hasEnded && r.runs.Life.Err() == nil && (r.isAlive() || !r.mayHaveRun(v)) {
 		r.remove() // dead before it is said, and gone before it is attempted again
-		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
+		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !v.final {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
 		}
 	}
-	if v.reason == "" || r.runs.Life.Err() != nil {
+	if o.kind == leftToNext || r.runs.Life.Err() != nil {
 		r.leaveToNext()
 		return
 	}
@@ -69,17 +70,16 @@ func (r *runner) runToEnd() {
 // mayHaveRun says whether the agent may have run before this end. A run that was lost or not launched does not count: it may be
 // attempted again.
 func (r *runner) mayHaveRun(v verdict) bool {
-	return r.Standing().Released && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
+	return r.Standing().Phase.IsReleased() && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. Where nothing ran, it makes a new sandbox, so this one can be removed.
 func (r *runner) leaveToNext() {
-	mayRun := r.releasing || r.Standing().Released
-	if !mayRun && !r.runs.Keeps() {
+	if !r.Standing().Phase.mayHaveAgent() && !r.runs.Keeps() {
 		r.remove()
 	}
-	if !r.dead {
+	if r.isAlive() {
 		r.countLeft()
 	}
 	r.runs.disown(r.Run)
@@ -92,33 +92,31 @@ func (r *runner) countLeft() {
 	}
 }
 
-// launchAndFollow launches and follows the run's sandbox, and says how it ended. The verdict is empty when the watcher stops working
-// first.
+// launchAndFollow launches and follows the run's sandbox to its end, or until the watcher stops working.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (r *runner) launchAndFollow() verdict {
+func (r *runner) launchAndFollow() *outcome {
 	r.times.dequeued = time.Now()
-	if v, ok := r.copyWorkspace(); !ok {
-		return v
+	if o := r.copyWorkspace(); o != nil {
+		return o
 	}
 	r.workplace.hold()
-	if r.Standing().Released {
+	if r.Standing().Phase.IsReleased() {
 		r.runs.claims.hold(r.Run, r.workplace.held)
 		return r.goOn()
 	}
 	for try := 1; ; try++ {
-		v, broken := r.launch()
-		if broken == nil {
-			return v
+		o := r.launch(try > 1)
+		if o.kind != brokeInHold {
+			return o
 		}
 		if r.runs.Life.Err() != nil {
-			return verdict{}
+			return left()
 		}
 		if try == holdTries {
-			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
+			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, o.why))
 		}
-		r.broke = true
-		retry.Warn(r.runs.Log, "hold a sandbox", try, broken)
+		retry.Warn(r.runs.Log, "hold a sandbox", try, o.why)
 		r.remove()
 		r.out.Begin()
 		r.live.Note() // a place in the output of that sandbox is none in the next one's
@@ -128,82 +126,93 @@ func (r *runner) launchAndFollow() verdict {
 
 // goOn follows the sandbox of a run that was adopted. A sandbox that was released and never began is an earlier version's, and may
 // have run all the same.
-func (r *runner) goOn() verdict {
+func (r *runner) goOn() *outcome {
 	if why := r.Stranded(); why != "" {
-		if v, back := r.awaitSite(errors.New(why)); !back {
-			return v
+		if o := r.awaitSite(errors.New(why)); o != nil {
+			return o
 		}
 	}
-	if v, ok := r.workplace.prove(r.handle); !ok {
-		return v
+	if o := r.workplace.prove(r.handle); o != nil {
+		return o
 	}
 	if r.handle.State == sandbox.HandleCreated {
 		return lost(sandbox.ErrUncertain)
 	}
-	v, _ := r.follow()
-	return v
+	return r.follow()
 }
 
-// launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
-func (r *runner) launch() (v verdict, broken error) {
-	if v, ok := r.prepare(); !ok {
-		return v, nil
+// launch makes a sandbox, starts it and follows it. again says that an earlier one broke in its hold.
+func (r *runner) launch(again bool) *outcome {
+	if o := r.prepare(again); o != nil {
+		return o
 	}
-	if v, ok := r.workplace.prove(r.handle); !ok {
-		return v, nil
+	if o := r.workplace.prove(r.handle); o != nil {
+		return o
 	}
 	if reason := r.Cause(); reason != "" {
-		return verdict{reason: reason}, nil
+		return endedFor(reason)
 	}
-	if v, broken, ok := r.start(); !ok {
-		return v, broken
+	if o := r.start(); o != nil {
+		return o
 	}
 	return r.follow()
 }
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
-func (r *runner) prepare() (verdict, bool) {
+func (r *runner) prepare(again bool) *outcome {
 	r.runs.Removals.await(r.ending, r.hash)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}
 	if reason := r.Cause(); reason != "" {
-		return verdict{reason: reason}, false
+		return endedFor(reason)
 	}
-	if v, ok := r.workplace.claim(); !ok {
-		return v, false
+	if o := r.workplace.claim(); o != nil {
+		return o
 	}
-	if v, ok := r.workplace.findRoom(); !ok {
-		return v, false
+	if o := r.workplace.findRoom(); o != nil {
+		return o
 	}
 	r.workplace.noteBegin()
-	if v, ok := r.afterJournal(r.bind()); !ok {
-		return v, false
+	if o := r.afterJournal(r.bind(again)); o != nil {
+		return o
 	}
-	if v, ok := r.acquire(); !ok {
+	if o := r.acquire(); o != nil {
 		r.runs.Removals.Release(r.sandbox)
-		return v, false
+		return o
 	}
 	return r.create()
 }
 
 // bind gives the run a sandbox that no run had, before anything of the run comes near it, so that the journal knows whose it is.
-func (r *runner) bind() error {
+func (r *runner) bind(again bool) error {
 	r.runs.Removals.Release(r.sandbox) // an earlier one was bound and not made, or has gone
-	r.sandbox = r.claim()
-	if r.Standing().State == delegation.StateQueued {
+	r.sandbox = r.claim(again)
+	if r.Standing().Phase == Queued {
 		return r.moveTo(r.ending, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
-	return r.runs.calls.record(r.ending, "bind a sandbox to a run", func() error {
+	err := r.runs.calls.record(r.ending, "bind a sandbox to a run", func() error {
 		crash.At("launch.bound")
 		return r.runs.Journal.Bind(r.runs.Life, r.hash, r.sandbox)
 	})
+	if err == nil {
+		err = r.enter(Bound, "")
+	}
+	return err
+}
+
+// step enters a phase of which the journal need not know.
+func (r *Run) step(to Phase) *outcome {
+	if err := r.enter(to, ""); err != nil {
+		return failed(delegation.CodeInternal, err)
+	}
+	return nil
 }
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
-func (r *runner) create() (verdict, bool) {
+func (r *runner) create() *outcome {
 	if r.runs.calls.launches.Full(r.request.Outbox) {
-		return r.gaveUpCall("create the sandbox"), false // this call would hang as well
+		return r.gaveUpCall("create the sandbox") // this call would hang as well
 	}
 	launcher, id, spec := r.launcher, r.sandbox, r.holder.Spec
 	handle, err := insist(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
@@ -217,12 +226,12 @@ func (r *runner) create() (verdict, bool) {
 	var refusal *delegation.Refusal
 	switch {
 	case errors.Is(err, errLeftCall):
-		return r.gaveUpCall("create the sandbox"), false
+		return r.gaveUpCall("create the sandbox")
 	case errors.As(err, &refusal):
-		return verdict{reason: delegation.ReasonRefused, refusal: r.request.inFull(refusal)}, false
+		return ended(verdict{reason: delegation.ReasonRefused, refusal: r.request.inFull(refusal)})
 	case err != nil:
 		r.handle = r.runs.Removals.find(launcher, id)
-		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
+		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err))
 	}
 	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
 	if r.workplace.held != nil {
@@ -230,7 +239,7 @@ func (r *runner) create() (verdict, bool) {
 	}
 	r.handle, r.times.created = handle, time.Now()
 	r.holder.Spec.Files = r.spec.Files // what a resource has added may be large, and is in the sandbox now
-	return verdict{}, true
+	return r.step(Created)
 }
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
@@ -244,18 +253,21 @@ func (q Request) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 }
 
 // afterJournal is what becomes of a run after the journal was asked to record a step. An error means that the step was not taken.
-func (r *Run) afterJournal(err error) (verdict, bool) {
+func (r *Run) afterJournal(err error) *outcome {
 	if reason := r.Cause(); err != nil && reason != "" {
-		return verdict{reason: reason}, false
+		return endedFor(reason)
 	}
 	if err != nil {
-		return failed(delegation.CodeInternal, err), false
+		return failed(delegation.CodeInternal, err)
 	}
-	return verdict{}, true
+	return nil
 }
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
-func (r *runner) start() (v verdict, broken error, ok bool) {
+func (r *runner) start() *outcome {
+	if o := r.step(Holding); o != nil {
+		return o
+	}
 	launcher, h := r.launcher, r.handle
 	_, err := insist(r.runs.calls, r.Run, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
@@ -267,24 +279,22 @@ func (r *runner) start() (v verdict, broken error, ok bool) {
 	})
 	switch {
 	case errors.Is(err, errLeftCall):
-		return r.gaveUpCall("start the sandbox"), nil, false
+		return r.gaveUpCall("start the sandbox")
 	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
-		v, broken = r.brokenHold(err)
-		return v, broken, false
+		return r.brokenHold(err)
 	case err != nil:
-		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err)), nil, false
+		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err))
 	}
-	return verdict{}, nil, true
+	return nil
 }
 
 // move moves the run in the journal, and shows it.
 func (r *Run) move(to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
-	if err := r.runs.Journal.Move(r.runs.Life, r.hash, r.Standing().State, to, change); err != nil {
+	if err := r.runs.Journal.Move(r.runs.Life, r.hash, r.Standing().Phase.State(), to, change); err != nil {
 		return err
 	}
-	r.moved(to, change.Reason)
-	return nil
+	return r.enter(phaseOf(to), change.Reason)
 }
 
 // moveTo is move until the journal takes it.
@@ -299,17 +309,11 @@ func (r *Run) tryMove(to delegation.State, change journal.Change) error {
 		return nil
 	}
 	known, unknown := r.runs.Journal.Get(r.runs.Life, r.hash)
-	if unknown != nil || known.State == r.Standing().State {
+	if unknown != nil || known.State == r.Standing().Phase.State() {
 		return err
 	}
-	r.moved(known.State, known.Reason)
-	if known.State == to {
-		return nil
+	if err := r.enter(phaseOf(known.State), known.Reason); err != nil || known.State == to {
+		return err
 	}
 	return r.move(to, change)
-}
-
-// moved shows what the journal has of the run.
-func (r *Run) moved(to delegation.State, reason delegation.Reason) {
-	r.change(func(s *Standing) { s.State, s.Reason, s.Position = to, reason, 0 })
 }

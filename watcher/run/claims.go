@@ -96,7 +96,7 @@ func (c *claims) movedTogether(r *Run, held *workspace.Held) *delegation.Refusal
 }
 
 // isSure says whether nothing takes a run's workspace from it any more.
-func (own *claim) isSure(r *Run) bool { return own.mine || r.Standing().Released }
+func (own *claim) isSure(r *Run) bool { return own.mine || r.Standing().Phase.IsReleased() }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
 func (c *claims) meets(r *Run, held *workspace.Held) (met []*Run) {

@@ -20,12 +20,12 @@ func (r *runner) room(s tree.Space) error {
 
 // copyWorkspace makes the workspace of a run that works in a copy, before anything is held or made for it. It takes its time on the run's
 // own goroutine, and ends when the run is to end or the watcher stops; then the next watcher begins it anew.
-func (r *runner) copyWorkspace() (verdict, bool) {
-	if r.spec.CopyOf == nil || r.Standing().Released {
-		return verdict{}, true // what runs already has its own
+func (r *runner) copyWorkspace() *outcome {
+	if r.spec.CopyOf == nil || r.Standing().Phase.IsReleased() {
+		return nil // what runs already has its own
 	}
 	if r.runs.Kept == nil {
-		return failed(delegation.CodeInternal, errors.New("copy its workspace: this watcher makes no workspaces")), false
+		return failed(delegation.CodeInternal, errors.New("copy its workspace: this watcher makes no workspaces"))
 	}
 	ctx, cancel := context.WithCancel(r.ending)
 	defer cancel()
@@ -36,13 +36,13 @@ func (r *runner) copyWorkspace() (verdict, bool) {
 	switch {
 	case err == nil:
 		r.warnings = append(r.warnings, said...)
-		return verdict{}, true
+		return nil
 	case r.runs.Life.Err() != nil:
-		return verdict{}, false
+		return left()
 	case reason != "":
-		return verdict{reason: reason}, false
+		return endedFor(reason)
 	case refused:
-		return turnedDown(refusal), false
+		return turnedDown(refusal)
 	}
-	return failed(delegation.CodeInternal, fmt.Errorf("copy its workspace: %w", err)), false
+	return failed(delegation.CodeInternal, fmt.Errorf("copy its workspace: %w", err))
 }

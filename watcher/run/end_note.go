@@ -48,7 +48,7 @@ func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	case delegation.ReasonWorkspaceLimit:
 		return r.tooMuch.Load()
 	case delegation.ReasonLaunchFailed:
-		return notStarted(errors.New("init did not answer in time"), sandbox.Exit{}).refusal
+		return notStarted(errors.New("init did not answer in time"), sandbox.Exit{}).verdict.refusal
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ var errUnknownEnd = errors.New("nobody saw how it ended")
 
 var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
 
-// judge says how a run ended from what the host saw. The first cause wins. The recorded end, not an exit code, tells
+// judge says how a run ended from what the host saw. unseen says that the sandbox was out of sight, or had ended before anybody looked. The first cause wins. The recorded end, not an exit code, tells
 // whether it was the deadline: the sandbox may have ended in time while no watcher was there, or by its own backstop.
-func (r *runner) judge(exit sandbox.Exit) verdict {
+func (r *runner) judge(exit sandbox.Exit, unseen bool) *outcome {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
@@ -37,7 +37,7 @@ func (r *runner) judge(exit sandbox.Exit) verdict {
 		return lost(errAbandoned)
 	case !r.out.Started:
 		return notStarted(r.out.Failure, exit)
-	case r.unseen && exit.Code == unknownCode:
+	case unseen && exit.Code == unknownCode:
 		return lost(errUnknownEnd)
 	case r.release.overran(r.allowed(exit), exit):
 		v.reason = delegation.ReasonDeadline
@@ -51,7 +51,7 @@ func (r *runner) judge(exit sandbox.Exit) verdict {
 			r.warnings = append(r.warnings, "A process of the run was killed because the memory limit was reached.")
 		}
 	}
-	return v
+	return ended(v)
 }
 
 func whyUnknown(exit sandbox.Exit) error {
@@ -62,7 +62,7 @@ func whyUnknown(exit sandbox.Exit) error {
 }
 
 // notStarted explains a sandbox whose init never ran the agent: no exit code of it means anything.
-func notStarted(why error, exit sandbox.Exit) verdict {
+func notStarted(why error, exit sandbox.Exit) *outcome {
 	if why == nil {
 		why = fmt.Errorf("it ended with code %d before the agent was started", exit.Code)
 	}
@@ -71,19 +71,19 @@ func notStarted(why error, exit sandbox.Exit) verdict {
 	if errors.As(why, &said) && said.Failure == runfile.FailureMount {
 		code = delegation.CodeMountProof
 	}
-	return verdict{reason: delegation.ReasonLaunchFailed, exit: exit, refusal: &delegation.Refusal{
+	return ended(verdict{reason: delegation.ReasonLaunchFailed, exit: exit, refusal: &delegation.Refusal{
 		Code: code, Text: "The sandbox did not start: " + why.Error(), Hint: "The operator finds more with `watcher show` and `watcher check --try`.",
-	}}
+	}})
 }
 
-func failed(code delegation.Code, err error) verdict {
-	return verdict{reason: delegation.ReasonLaunchFailed, refusal: &delegation.Refusal{
+func failed(code delegation.Code, err error) *outcome {
+	return ended(verdict{reason: delegation.ReasonLaunchFailed, refusal: &delegation.Refusal{
 		Code: code, Text: "The sandbox could not be launched: " + err.Error(), Hint: "The operator finds more in the watcher's log.",
-	}}
+	}})
 }
 
-func lost(err error) verdict {
-	return verdict{reason: delegation.ReasonLost, refusal: &delegation.Refusal{
+func lost(err error) *outcome {
+	return ended(verdict{reason: delegation.ReasonLost, refusal: &delegation.Refusal{
 		Code: delegation.CodeLost, Text: "The sandbox was lost: " + err.Error(), Hint: "Ask again with a new request_id.",
-	}}
+	}})
 }

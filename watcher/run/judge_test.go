@@ -22,9 +22,9 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 		{0, true, delegation.ReasonExited},
 		{143, true, delegation.ReasonSignalled},
 	} {
-		r := &runner{Run: &Run{}, out: &output.Child{Started: true}, unseen: c.unseen}
+		r := &runner{Run: &Run{}, out: &output.Child{Started: true}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
-		if v := r.judge(sandbox.Exit{Code: c.code}); v.reason != c.want {
+		if v := r.judge(sandbox.Exit{Code: c.code}, c.unseen).verdict; v.reason != c.want {
 			t.Errorf("%+v: %s", c, v.reason)
 		}
 	}

@@ -130,7 +130,7 @@ func (runs *Runs) endsChildren(ctx context.Context, parent string) bool {
 
 // howItEnds is why a run is ending, or has ended. The reason is "" where there is no record of it any more.
 func (runs *Runs) howItEnds(ctx context.Context, key string) (reason delegation.Reason, over bool) {
-	if r := runs.Running(key); r != nil && r.Standing().State != delegation.StateEnded {
+	if r := runs.Running(key); r != nil && r.Standing().Phase != Ended {
 		reason = r.Cause()
 		return reason, reason != ""
 	}

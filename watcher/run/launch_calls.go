@@ -74,15 +74,14 @@ func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 	}
 }
 
-// gaveUpCall is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
-// empty when the watcher stops working.
-func (r *runner) gaveUpCall(what string) verdict {
+// gaveUpCall ends a run whose launcher did not return from a call. The sandbox is that call's by now.
+func (r *runner) gaveUpCall(what string) *outcome {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {
 	case reason != "":
-		return verdict{reason: reason}
+		return endedFor(reason)
 	case r.runs.Life.Err() != nil:
-		return verdict{}
+		return left()
 	}
 	return failed(delegation.CodeLaunch, fmt.Errorf("%s: %w", what, errLeftCall))
 }

@@ -11,7 +11,7 @@ import (
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
 func (r *runner) attemptAgain(v verdict) bool {
-	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
+	if v.reason != delegation.ReasonLost || v.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()
@@ -20,7 +20,7 @@ func (r *runner) attemptAgain(v verdict) bool {
 	r.handOn(r.out.Progress(), next)
 	next.out.CountOn(r.runs.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
-	if err := r.runs.Journal.Again(r.runs.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
+	if err := r.runs.Journal.Again(r.runs.Life, r.hash, r.Standing().Phase.State(), r.endOf(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}

@@ -17,10 +17,10 @@ type Prepared interface {
 	Release(context.Context, sandbox.SandboxID) error
 }
 
-// claim returns the id of the sandbox that a run is to have: one that was made ahead, or a new one. After a sandbox that broke in its
-// hold the run makes its own: what is ready may have broken with it.
-func (r *runner) claim() sandbox.SandboxID {
-	if ready := r.runs.Prepared[r.launcherName]; ready != nil && !r.broke {
+// claim returns the id of the sandbox that a run is to have: one that was made ahead, or a new one. Again after a sandbox that broke in
+// its hold the run makes its own: what is ready may have broken with it.
+func (r *runner) claim(again bool) sandbox.SandboxID {
+	if ready := r.runs.Prepared[r.launcherName]; ready != nil && !again {
 		if id := ready.Claim(r.request.Outbox, r.spec); id != "" {
 			return id
 		}

@@ -19,41 +19,39 @@ const (
 
 // follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
 // because its launcher is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
-// left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
-// its hold: then broken says how.
-func (r *runner) follow() (v verdict, broken error) {
+// left alone any longer, it is removed.
+func (r *runner) follow() *outcome {
 	held := r.runs.Notices.Flag("")
 	defer held.Close()
-	r.unseen = r.handle.State == sandbox.HandleExited
+	unseen := r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
 		exit, err := r.attend(held)
-		var unreleased *unreleasedError
+		var o *outcome
 		switch {
 		case err == nil:
-			r.dead = true
-			return r.judge(exit), nil
-		case errors.As(err, &unreleased):
-			return unreleased.verdict, unreleased.broken
-		case !r.Standing().Released:
+			r.handle.State = sandbox.HandleExited
+			return r.judge(exit, unseen)
+		case errors.As(err, &o):
+			return o
+		case !r.Standing().Phase.IsReleased():
 			return r.brokenHold(err)
 		}
-		r.unseen = true
+		unseen = true
 		if errors.Is(err, sandbox.ErrOtherSite) {
 			held.Lower()
-			v, back := r.awaitSite(err)
-			if !back {
-				return v, nil
+			if o := r.awaitSite(err); o != nil {
+				return o
 			}
 			try = 0
 			continue
 		}
 		if errors.Is(err, sandbox.ErrNotFound) {
 			r.handle = sandbox.Handle{}
-			return r.vanished(err), nil
+			return r.vanished(err)
 		}
 		if r.runs.Life.Err() != nil {
-			return verdict{}, nil
+			return left()
 		}
 		if time.Since(begin) > attachmentLasted {
 			try = 1
@@ -61,7 +59,7 @@ func (r *runner) follow() (v verdict, broken error) {
 		held.Raise(delegation.NoticeLauncher, err)
 		retry.Warn(r.runs.Log, "watch a sandbox", try, err)
 		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && r.force(held) {
-			return r.vanished(err), nil
+			return r.vanished(err)
 		}
 		r.runs.calls.pause(r.runs.Life, retry.Backoff(try))
 	}
@@ -91,10 +89,10 @@ func (r *runner) overdue() bool {
 	return r.Cause() != ""
 }
 
-// vanished is the end of a run whose sandbox is gone: somebody may have wanted its end.
-func (r *Run) vanished(err error) verdict {
+// vanished ends a run whose sandbox is gone: somebody may have wanted its end.
+func (r *Run) vanished(err error) *outcome {
 	if reason := r.Cause(); reason != "" {
-		return verdict{reason: reason}
+		return endedFor(reason)
 	}
 	return lost(err)
 }

@@ -6,6 +6,9 @@ import (
 	"torno/sandbox"
 )
 
+// isAlive says whether a process of the run's sandbox may live.
+func (r *runner) isAlive() bool { return r.handle.ID != "" && r.handle.State != sandbox.HandleExited }
+
 // remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
 // behindRun removes the rest of it after the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
@@ -27,8 +30,10 @@ func (r *runner) remove() {
 			log.Error("a sandbox is left; the next start removes it")
 			return
 		}
-		r.dead = r.dead || r.runs.Removals.hasEnded(away, r.launcher, r.handle)
-		if r.dead && r.runs.Removals.inBackground(r.launcher, r.handle) {
+		if r.isAlive() && r.runs.Removals.hasEnded(away, r.launcher, r.handle) {
+			r.handle.State = sandbox.HandleExited
+		}
+		if !r.isAlive() && r.runs.Removals.inBackground(r.launcher, r.handle) {
 			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
 			r.handle = sandbox.Handle{}
 			return

@@ -57,7 +57,7 @@ const (
 )
 
 // acquire gets the run's resources. What cannot be had now is waited for, until the run is to end.
-func (r *runner) acquire() (verdict, bool) {
+func (r *runner) acquire() *outcome {
 	r.holder = Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
 	for _, resource := range r.runs.Resources {
 		err := r.untilHad(func(ctx context.Context) error {
@@ -68,42 +68,42 @@ func (r *runner) acquire() (verdict, bool) {
 		switch reason := r.Cause(); {
 		case err == nil:
 		case reason != "":
-			return verdict{reason: reason}, false
+			return endedFor(reason)
 		case errors.As(err, &refusal):
-			return turnedDown(refusal), false
+			return turnedDown(refusal)
 		default:
-			return failed(delegation.CodeLaunch, err), false
+			return failed(delegation.CodeLaunch, err)
 		}
 	}
-	return verdict{}, true
+	return nil
 }
 
-// turnedDown is the end of a run that cannot have a resource: because of what its request says, or because the host cannot give it.
-func turnedDown(refusal *delegation.Refusal) verdict {
+// turnedDown ends a run that cannot have a resource: because of what its request says, or because the host cannot give it.
+func turnedDown(refusal *delegation.Refusal) *outcome {
 	if refusal.Code == delegation.CodeLaunch {
-		return verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}
+		return ended(verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal})
 	}
-	return verdict{reason: delegation.ReasonRefused, refusal: refusal}
+	return ended(verdict{reason: delegation.ReasonRefused, refusal: refusal})
 }
 
 // attested tells the run's resources what the host saw.
-func (r *runner) attested(seen sandbox.Attestation) error {
+func (r *runner) attested(seen sandbox.Attestation) *outcome {
 	for _, resource := range r.runs.Resources {
 		err := r.untilHad(func(ctx context.Context) error {
 			crash.At("resource.attested")
 			return resource.Attested(ctx, r.holder, seen)
 		}, func(try int) { r.runs.calls.pause(r.ending, retry.Backoff(try)) })
 		if reason := r.Cause(); err != nil && reason != "" {
-			return &unreleasedError{verdict: verdict{reason: reason}}
+			return endedFor(reason)
 		}
 		if refusal, ok := errors.AsType[*delegation.Refusal](err); ok {
-			return &unreleasedError{verdict: verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}}
+			return ended(verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal})
 		}
 		if errors.Is(err, ErrGone) {
-			return &unreleasedError{broken: err}
+			return broke(err)
 		}
 		if err != nil {
-			return &unreleasedError{verdict: failed(delegation.CodeLaunch, err)}
+			return failed(delegation.CodeLaunch, err)
 		}
 	}
 	return nil
@@ -157,7 +157,7 @@ func (r *runner) untilHad(call func(context.Context) error, wait func(try int)) 
 // endResources ends the use of the run's resources, now that its last process is gone. A resource that does not answer does not
 // hold the answer up. A run whose agent never had the word has used nothing, unless an earlier attempt has.
 func (r *runner) endResources(v *verdict) {
-	if !r.releasing && !r.Standing().Released && r.key.Attempt == 1 {
+	if !r.Standing().Phase.mayHaveAgent() && r.key.Attempt == 1 {
 		r.runs.Removals.Release(r.sandbox)
 		return
 	}

@@ -29,25 +29,12 @@ type runner struct {
 	artifacts    []delegation.Artifact
 	session      string // with which a later run goes on
 	out          *output.Child
-	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
-	releasing bool
-	dead      bool // the sandbox's last process is gone
-	final     bool // it is given up, and not attempted again
-	broke     bool // an earlier sandbox of it ended in its hold
-	unseen    bool // the sandbox was out of sight, or had ended before anybody looked
-	times     milestones
-	release   release // once it is released
+	times        milestones
+	release      release // once it is released
 }
 
 // milestones are when the phases of a run ended.
 type milestones struct{ dequeued, created, ended time.Time }
-
-// verdict is how a run ended, before it is written down.
-type verdict struct {
-	reason  delegation.Reason
-	exit    sandbox.Exit
-	refusal *delegation.Refusal // for refused, launch_failed and lost
-}
 
 // newRun makes a run of a request. Its key and its warnings are those of the attempt. spec is the request's, or what an earlier watcher has
 // released the run with.
@@ -59,7 +46,7 @@ func (runs *Runs) newRun(q Request, spec sandbox.Spec, c Client) *runner {
 	r.ticket = schedule.Ticket{
 		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes, Needs: spec.Door != nil,
 	}
-	r.standing.now.State = delegation.StateQueued
+	r.standing.now.Phase = Queued
 	r.inputs = newInputs(spec.Process.Lasting)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.runner = &runner{

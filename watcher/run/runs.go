@@ -142,7 +142,7 @@ func (runs *Runs) KillAll() {
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := runs.newRun(q, q.Spec, c)
 	if existing != nil {
-		r.standing.now.State, r.sandbox = existing.State, existing.Sandbox
+		r.standing.now.Phase, r.sandbox = phaseOf(existing.State), existing.Sandbox
 		r.countOn()
 	}
 	r.admitted = time.Now()

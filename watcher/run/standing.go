@@ -10,10 +10,9 @@ import (
 // Standing is where a run stands, as its journal has it. A run has one, and status files, live events and what an operator is
 // shown are views of it.
 type Standing struct {
-	State     delegation.State
+	Phase     Phase
 	Position  int                          // in the queue, while it waits there
 	Reason    delegation.Reason            // of its end
-	Released  bool                         // its agent may run
 	Started   time.Time                    // when its agent began; the journal may know it a moment later
 	Input     *delegation.InputStatus      // of what the parent has said to the agent; nil where that is nothing
 	Approvals []delegation.PendingApproval // the agent's questions that wait
@@ -65,9 +64,12 @@ func (r *Run) Watch() (Standing, <-chan struct{}) { return r.standing.watch() }
 func (r *Run) change(change func(*Standing)) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	before, now := r.standing.set(change)
-	if now.State != before.State {
-		r.live.State(now.State, now.Reason)
+	r.show(r.standing.set(change))
+}
+
+func (r *Run) show(before, now Standing) {
+	if state := now.Phase.State(); state != before.Phase.State() {
+		r.live.State(state, now.Reason)
 	}
 	r.client.Tell(r.status(now))
 }
@@ -78,17 +80,17 @@ func (r *Run) Show(position int) { r.change(func(s *Standing) { s.Position = pos
 // status is the client's view.
 func (r *Run) status(now Standing) delegation.RunStatus {
 	s := delegation.RunStatus{
-		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.State,
+		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.Phase.State(),
 		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(), Input: now.Input,
 		Approvals: now.Approvals,
 	}
 	if d := r.request.Descent; d.Run != "" {
 		s.ParentID, s.Depth = d.Parent, d.Depth
 	}
-	switch now.State {
-	case delegation.StateWaiting: // the latest that it can be
+	switch now.Phase {
+	case Waiting: // the latest that it can be
 		s.Deadline = now.Started.Add(r.spec.Longest())
-	case delegation.StateRunning:
+	case Running:
 		s.Deadline = now.Started.Add(r.spec.Timeout + r.desk.PausedSoFar())
 	}
 	if now.Stranded != "" && now.Reason == "" {

@@ -35,10 +35,12 @@ func TestEveryViewSeesEveryChange(t *testing.T) {
 
 	r.Show(3)
 	now, changed := r.Watch()
-	if now.Position != 3 || now.State != delegation.StateQueued {
+	if now.Position != 3 || now.Phase != Queued {
 		t.Errorf("it stands at %+v", now)
 	}
-	r.moved(delegation.StateStarting, "")
+	if err := errors.Join(r.enter(Bound, ""), r.enter(Created, "")); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-changed:
 	default:
@@ -46,7 +48,9 @@ func TestEveryViewSeesEveryChange(t *testing.T) {
 	}
 	r.change(func(s *Standing) { s.Stranded = "it is gone" })
 	r.change(func(s *Standing) { s.Stranded = "" })
-	r.moved(delegation.StateEnded, delegation.ReasonOperator)
+	if err := r.enter(Ended, delegation.ReasonOperator); err != nil {
+		t.Fatal(err)
+	}
 	client.live.Flush()
 
 	var told []delegation.State
@@ -97,7 +101,7 @@ func TestAMoveThatFailedAndHappenedIsShown(t *testing.T) {
 	if err := r.tryMove(delegation.StateStarting, journal.Change{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(client.states) != 1 || client.states[0].State != delegation.StateStarting || r.Standing().State != delegation.StateStarting {
+	if len(client.states) != 1 || client.states[0].State != delegation.StateStarting || r.Standing().Phase != Bound {
 		t.Errorf("the client is told %+v", client.states)
 	}
 	if err := r.tryMove(delegation.StateQueued, journal.Change{}); err == nil || errors.Is(err, journal.ErrUnknown) {

@@ -17,9 +17,9 @@ import (
 const strandedDetail = "Stranded: another site answers in the place of this run's site. " +
 	"The run goes on when that site is back, unless the operator gives it up."
 
-// awaitSite waits until the site of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
-// operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
-func (r *runner) awaitSite(why error) (v verdict, back bool) {
+// awaitSite waits until the site of a run's sandbox is back, the operator gives the run up, or the watcher stops: then the next one finds
+// the run stranded again.
+func (r *runner) awaitSite(why error) *outcome {
 	r.tellStranded(why)
 	held := r.runs.Notices.Flag(r.request.Outbox)
 	defer held.Close()
@@ -30,10 +30,10 @@ func (r *runner) awaitSite(why error) (v verdict, back bool) {
 		case <-timer.C:
 		case <-r.abandoned:
 			timer.Stop()
-			return r.endAbandoned(), false
+			return r.endAbandoned()
 		case <-r.runs.Leisure.Done():
 			timer.Stop()
-			return verdict{}, false
+			return left()
 		}
 		if r.isBack() {
 			break
@@ -45,7 +45,7 @@ func (r *runner) awaitSite(why error) (v verdict, back bool) {
 	if r.isAbandoned() {
 		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
 	}
-	return verdict{}, true
+	return nil
 }
 
 // tellStranded tells the log, the operator and the client.
@@ -78,12 +78,12 @@ func (r *runner) isBack() bool {
 	return true
 }
 
-// endAbandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
-func (r *runner) endAbandoned() verdict {
+// endAbandoned ends a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
+func (r *runner) endAbandoned() *outcome {
 	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
 		"run", r.hash, "site", r.handle.Site, "sandbox", r.handle.ID)
-	r.handle, r.final = sandbox.Handle{}, true
-	return verdict{reason: delegation.ReasonLost, refusal: GivenUp()}
+	r.handle = sandbox.Handle{}
+	return ended(verdict{reason: delegation.ReasonLost, refusal: GivenUp(), final: true})
 }
 
 // GivenUp is what the client of a run reads that the operator gives up.

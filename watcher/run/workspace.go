@@ -38,9 +38,9 @@ func (p *workplace) hold() {
 
 // claim makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
 // there when the run was admitted.
-func (p *workplace) claim() (verdict, bool) {
+func (p *workplace) claim() *outcome {
 	if p.held == nil {
-		return verdict{}, true // nothing starts without one
+		return nil // nothing starts without one
 	}
 	p.runs.claims.unclaim(p.Run)
 	refusal := p.runs.Schedule.Settle(p.runs.Life, &p.ticket, p.held.AboveThen)
@@ -50,9 +50,9 @@ func (p *workplace) claim() (verdict, bool) {
 	}
 	if refusal != nil {
 		p.runs.claims.hold(p.Run, nil) // nothing of it runs there, and it is in no other run's way
-		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
+		return ended(verdict{reason: delegation.ReasonRefused, refusal: refusal})
 	}
-	return verdict{}, true
+	return nil
 }
 
 // noteBegin has it looked after behind the run, where its client made it.
@@ -70,36 +70,36 @@ func (p *workplace) noteEnd() {
 }
 
 // findRoom turns a run down where the disk is full.
-func (p *workplace) findRoom() (verdict, bool) {
+func (p *workplace) findRoom() *outcome {
 	if errors.Is(p.holdErr, workspace.ErrHangs) {
-		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", p.holdErr)), false // a launcher would hang as well
+		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", p.holdErr)) // a launcher would hang as well
 	}
 	if p.held == nil {
-		return verdict{}, true
+		return nil
 	}
 	space, err := p.held.Space()
 	if err != nil {
-		return failed(delegation.CodeInternal, err), false
+		return failed(delegation.CodeInternal, err)
 	}
 	if why := p.runs.Floor.Crossed(space); why != nil {
 		p.Crowded(why)
-		return verdict{reason: delegation.ReasonRefused, refusal: p.runs.Floor.Refuse(space)}, false
+		return ended(verdict{reason: delegation.ReasonRefused, refusal: p.runs.Floor.Refuse(space)})
 	}
-	return verdict{}, true
+	return nil
 }
 
 // prove makes sure that the launcher has mounted what is held, before anything runs in it. Where the
 // agent runs already, watch ends the run.
-func (p *workplace) prove(h sandbox.Handle) (verdict, bool) {
+func (p *workplace) prove(h sandbox.Handle) *outcome {
 	mounted := tree.ID{Dev: h.Device, Ino: h.Inode}
 	if p.held != nil && mounted != (tree.ID{}) && mounted != p.held.ID() {
 		p.letGo()
 		p.holdErr = errReplaced
 	}
 	if p.held == nil && (h.State == "" || h.State == sandbox.HandleCreated) {
-		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", p.holdErr)), false
+		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", p.holdErr))
 	}
-	return verdict{}, true
+	return nil
 }
 
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
