@@ -334,7 +334,14 @@ func TestAnotherPolicyAfterARestart(t *testing.T) {
 		if len(r.Pending()) != 0 {
 			t.Errorf("%s: it waits", name)
 		}
+		r.ask("a", "rm a") // its adapter tells it to each attachment
 		r.wantDue("-a")
+		r.ask("b", "rm b")
+		if p == nil {
+			r.wantDue("-b")
+		} else {
+			r.wantDue()
+		}
 	}
 }
 

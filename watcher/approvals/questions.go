@@ -39,10 +39,10 @@ func (d *Desk) asked(l agent.Line) {
 	case err != nil:
 		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
 	case d.isRefused(l.Ask, call): // it was told once more before it had its denial
-	case d.Policy == nil:
-		d.refuse(l.Ask, call, "the run's profile has no approvals")
 	case same:
 		d.again(before, call)
+	case d.Policy == nil:
+		d.refuse(l.Ask, call, "the run's profile has no approvals")
 	case before != nil:
 		d.Log.Warn("an agent asks about another call by the name of an earlier question; it is refused", "run", d.Run, "approval", before.Number)
 		d.refuse(l.Ask, call, "its name is that of an earlier question about another call")
