@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,9 +87,16 @@ func TestAttachBeforeWhileAndAfter(t *testing.T) {
 		if err := errors.Join(line.Close(), line.Close()); err != nil {
 			t.Error(err)
 		}
-		if _, err := line.Read(t.Context()); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("a line that is closed says %v", err)
-		}
+	}
+	closed, err := box.Attach(t.Context(), output.Progress{})
+	if err == nil {
+		err = closed.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := closed.Read(t.Context()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a line that is closed says %v", err)
 	}
 }
 
@@ -154,10 +160,7 @@ func TestAKeeperThatIsKilled(t *testing.T) {
 	line := start(t, box)
 	sentry := sentryOf(t, box)
 	defer unix.Kill(sentry, unix.SIGKILL)
-	if !waitUntil(func() bool {
-		text, _ := os.ReadFile(filepath.Join(box.Dir, "log.0"))
-		return bytes.Contains(text, []byte("done\n"))
-	}) {
+	if !waitUntil(func() bool { return printed(box, "done\n") }) {
 		t.Fatal("the agent prints nothing")
 	}
 	killKeeper(t, box)
@@ -185,13 +188,7 @@ func TestAWatcherThatStopsReading(t *testing.T) {
 	for _, goes := range []bool{true, false} {
 		box := newBox(t, 1, "run", "head -c 2000000 /dev/zero; echo done; exec sleep 86322")
 		line := start(t, box) // it is never read
-		isDone := func() bool {
-			names, _ := filepath.Glob(filepath.Join(box.Dir, "log.*"))
-			return slices.ContainsFunc(names, func(name string) bool {
-				text, _ := os.ReadFile(name)
-				return bytes.Contains(text, []byte("done\n"))
-			})
-		}
+		isDone := func() bool { return printed(box, "done\n") }
 		if goes {
 			line.Close()
 			if !waitUntil(isDone) {

@@ -31,8 +31,7 @@ type Line struct {
 	conn     net.Conn // nil when there was no keeper any more
 	in       *bufio.Reader
 	lost     bool // the connection has ended
-	gap      bool // output that is missing was told of
-	told     bool // the end is known, and that the last of the output is missing was told
+	over     bool // the end was read
 	end      End
 
 	mu     sync.Mutex
@@ -44,6 +43,7 @@ type Line struct {
 type leavings struct {
 	box    *os.Root
 	reader *output.Reader
+	told   bool // what is missing before its first frame
 }
 
 func (b Box) newLine(conn net.Conn, from output.Progress) (*Line, error) {
@@ -76,9 +76,9 @@ func (l *Line) awaitRunning(ctx context.Context) error {
 }
 
 // Read is the next output, io.EOF when there is no more and End is known. What a keeper that was killed has not sent any
-// more comes from the log. Where the last of the output was lost, the last Output is a gap without bytes.
+// more comes from the log. Where the first of the output was dropped, or the last of it was lost, an Output without bytes is the gap.
 func (l *Line) Read(ctx context.Context) (Output, error) {
-	for !l.told {
+	for !l.over {
 		f, err := l.next(ctx)
 		if err != nil {
 			return Output{}, err
@@ -86,31 +86,36 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 		switch f.Kind {
 		case output.Stdout, output.Stderr:
 			if fresh, gap := l.progress.Take(f); len(fresh) > 0 {
-				l.gap = l.gap || gap
 				return Output{Kind: f.Kind, Bytes: fresh, Progress: l.progress, Gap: gap}, nil
 			}
 		case output.Ended:
 			if err := l.take(f); err != nil {
 				return Output{}, err
 			}
-			if l.hasAll() {
-				return Output{}, io.EOF
+			l.over = true
+			if gap, is := l.skipTo(l.end.Output); is {
+				return gap, nil
 			}
-			l.told = true
-			l.progress = l.progress.Max(l.end.Output)
-			return Output{Kind: output.Stdout, Progress: l.progress, Gap: true}, nil
+		case output.Missing:
+			before, err := output.ParseProgress(string(f.Bytes))
+			if err != nil {
+				return Output{}, err
+			}
+			if gap, is := l.skipTo(before); is {
+				return gap, nil
+			}
 		}
 	}
 	return Output{}, io.EOF
 }
 
-// hasAll says whether nothing up to the end is missing but what was told. A gap in one stream tells of what was dropped of both.
-func (l *Line) hasAll() bool {
-	known := l.progress
-	if l.gap {
-		known = known.Max(l.end.Dropped)
+// skipTo moves the progress to a place up to which nothing more comes, and returns the gap where that is further on.
+func (l *Line) skipTo(place output.Progress) (gap Output, is bool) {
+	if l.progress.Reaches(place) {
+		return Output{}, false
 	}
-	return known.Reaches(l.end.Output)
+	l.progress = l.progress.Max(place)
+	return Output{Kind: output.Stdout, Progress: l.progress, Gap: true}, true
 }
 
 // next is the next frame, from wherever they come.
@@ -129,6 +134,10 @@ func (l *Line) next(ctx context.Context) (output.Frame, error) {
 	defer l.mu.Unlock()
 	if l.closed {
 		return output.Frame{}, net.ErrClosed
+	}
+	if !l.left.told {
+		l.left.told = true
+		return l.left.missing(), nil
 	}
 	f, err := l.left.reader.Read(ctx)
 	if errors.Is(err, io.EOF) {
@@ -161,8 +170,14 @@ func (l *Line) open(ctx context.Context) error {
 	if l.closed {
 		return box.Close()
 	}
-	l.left = &leavings{box, log.Follow()}
+	l.left = &leavings{box: box, reader: log.Follow()}
 	return nil
+}
+
+// missing is the first frame: it says what the keeper has dropped, as far as that is known.
+func (l *leavings) missing() output.Frame {
+	end, _ := readEnd(l.box) // without an end the offsets of the frames tell
+	return output.Frame{Kind: output.Missing, Bytes: []byte(end.Dropped.String())}
 }
 
 // end is the last frame.

@@ -155,6 +155,11 @@ func (k *keeper) send(ctx context.Context, conn net.Conn, reader *output.Reader,
 			return err
 		}
 	}
+	if !progress.Reaches(reader.Before) {
+		if err := (output.Frame{Kind: output.Missing, Bytes: []byte(reader.Before.String())}).Write(conn); err != nil {
+			return err
+		}
+	}
 	for {
 		f, err := reader.Read(ctx)
 		if errors.Is(err, io.EOF) {

@@ -16,6 +16,7 @@ const (
 	Stdout  Kind = 'o'
 	Stderr  Kind = 'e'
 	Running Kind = 'r' // the runtime has started the sandbox
+	Missing Kind = 'm' // output up to this place, a Progress, was dropped
 	Ended   Kind = 'x' // the last one; an End
 	Done    Kind = 'd' // what was asked for on a line of its own was done
 	Input   Kind = 'i' // for the agent's standard input

@@ -27,7 +27,7 @@ type Log struct {
 	file    *os.File
 	buffer  []byte // of the frame that is being written
 	next    Progress
-	written Progress // up to the end of the last frame of each stream
+	written Progress // up to the end of the last frame of each stream, also where the disk did not take that
 	before  Progress // up to the first segment
 	middle  Progress // up to the last one
 	patient bool     // Add waits for readers
@@ -94,13 +94,13 @@ func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 	if err := r.turn(ctx, int64(HeaderSize+len(data))); err != nil {
 		return err
 	}
+	*r.written.Of(kind) = f.Offset + int64(len(data))
 	r.buffer = f.append(r.buffer[:0])
 	n, err := r.file.WriteAt(r.buffer, r.size)
 	if err != nil && n > 0 {
 		err = errors.Join(err, r.file.Truncate(r.size)) // no half frames
 	} else if err == nil {
 		r.size += int64(n)
-		*r.written.Of(kind) = f.Offset + int64(len(data))
 	}
 	r.change()
 	return err
@@ -178,6 +178,7 @@ func (r *Log) End() (before, all Progress) {
 
 // Reader follows a log. It has one owner.
 type Reader struct {
+	Before  Progress // so much of the output came before its first frame
 	record  *Log
 	segment int
 	at      int64
@@ -188,7 +189,7 @@ type Reader struct {
 func (r *Log) Follow() *Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := &Reader{record: r, segment: r.first}
+	f := &Reader{Before: r.before, record: r, segment: r.first}
 	r.readers[f] = true
 	return f
 }
