@@ -7,8 +7,8 @@
 //	superseded, sentinel, gone ──────► find the run, stop it ────────► the first cause wins
 //	status, live output, answer ◄──────────────────────────────────── through the admission
 //
-// An outbox hands admissions to a carrier, which is dispatch here, and finds them there again. A run knows neither outbox nor watcher,
-// but its ports. Beside them stand workspace (the directory in which a run works), output (what a child prints), notice (troubles that
+// An outbox submits what it admits as a run, and finds its runs again. A run knows neither outbox nor watcher, but its client and its
+// ports. Beside them stand workspace (the directory in which a run works), output (what a child prints), notice (troubles that
 // stop work, told to clients and operators), limit (shares of a core) and hang (calls that may never return).
 //
 // State moves only through the journal, which guards each move.

@@ -224,7 +224,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if r == nil {
 		return o.endUntaken(ctx, record, o.Watcher.unserved.cancel)
 	}
-	o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
+	r.Stop(ctx, delegation.ReasonOperator)
 	return o.over(ctx, r)
 }
 

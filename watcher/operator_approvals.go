@@ -96,7 +96,7 @@ func (o *Operator) Revoke(ctx context.Context, ref string, revocation control.Re
 	}
 	ends := revocation.End && len(r.Approvals().Pending()) > 0
 	if ends { // before its agent can go on with a denial
-		o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
+		r.Stop(ctx, delegation.ReasonOperator)
 	}
 	pending, err := r.Approvals().Revoke(revocation.Why)
 	if err != nil && !ends {

@@ -24,6 +24,6 @@ func (rec *recovery) adopt(ctx context.Context, box *outbox.Outbox, record journ
 	a, reason := box.TakeUp(record, h.State == sandbox.HandleExited)
 	rec.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
-	rec.runs.Adopt(requestOf(a), a, record, h, reason, h.On(rec.sites[h.Launcher]))
+	rec.runs.Adopt(a.Request, a, record, h, reason, h.On(rec.sites[h.Launcher]))
 	return nil
 }

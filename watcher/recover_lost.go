@@ -24,7 +24,7 @@ func (rec *recovery) attemptLost(ctx context.Context, box *outbox.Outbox, record
 		return false, nil // the record is answered as it is
 	}
 	a := box.Admission(record.RunKey(), in, spec, record.Warnings)
-	next := rec.runs.NextRecord(requestOf(a), a)
+	next := rec.runs.NextRecord(a.Request, a)
 	crash.At("recover.attempted")
 	err = rec.journal.Again(ctx, record.Key, record.State, lost, next)
 	if errors.Is(err, journal.ErrForgotten) {

@@ -114,7 +114,7 @@ func New(config Config) *Watcher {
 	}
 	w.notices.Changed = w.beatNow
 	shared := &outbox.Host{
-		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Events: config.Events, Reopen: w.reopen, Log: w.log,
+		Journal: w.journal, Notices: w.notices, Runs: w.runs, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Events: config.Events, Reopen: w.reopen, Log: w.log,
 	}
 	if config.Sessions != nil {
 		shared.Session = config.Sessions.Refuse

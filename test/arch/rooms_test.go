@@ -214,7 +214,7 @@ var rooms = map[string]room{
 	"watcher/outbox": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/events", "internal/inode", "internal/journal", "watcher/limit", "watcher/notice",
-			"watcher/outbox/identity", "watcher/output", "watcher/schedule", "watcher/workspace",
+			"watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/workspace",
 		},
 		theirs: []string{fsnotify},
 	},

@@ -12,6 +12,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/compile"
+	"torno/watcher/run"
 )
 
 // takeIn decides on the copy that was read.
@@ -54,7 +55,7 @@ func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Requ
 		return d.gate.trouble(err)
 	}
 	key := sandbox.RunKey{Outbox: d.ID, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
-	if r, running := d.Carrier.Running(key.Hash()); running {
+	if r := d.Runs.Running(key.Hash()); r != nil {
 		return d.sameAgain(ctx, r, in)
 	}
 	if d.Lost && attempts == 0 && d.isAnswered(in, request) {
@@ -102,7 +103,7 @@ func (d *admitter) refuseSession(rawID string, id delegation.SubagentID, p sandb
 	if d.Session == nil {
 		return &delegation.Refusal{Code: delegation.CodeSession, Field: "session_id", Text: "This watcher keeps no sessions.", Hint: "ask without session_id"}
 	}
-	if _, running := d.newest(rawID); running {
+	if d.isRunning(rawID) {
 		return nil
 	}
 	return d.Session(d.ID, id, p)
@@ -124,7 +125,7 @@ func (d *admitter) begin(ctx context.Context, in Intake, a *Admission) time.Dura
 		return d.gate.trouble(err)
 	}
 	d.gate.works()
-	if d.Carrier.Carry(d.Life, a, existing) {
+	if d.Runs.Submit(d.Life, a.Request, a, existing) {
 		d.log.Info("request admitted", "subagent", a.Key.Subagent, "run", a.Key.Hash(), "profile", a.Spec.Profile)
 	}
 	return 0
@@ -132,11 +133,11 @@ func (d *admitter) begin(ctx context.Context, in Intake, a *Admission) time.Dura
 
 // sameAgain gives a run the file in which its client has written the same request again. The run goes first: if it ends
 // meanwhile, the journal does not take the file, and the next look answers it.
-func (d *admitter) sameAgain(ctx context.Context, r Underway, in Intake) time.Duration {
-	d.supersede(in.rawID, r.Run)
-	r.read.Store(&in.read)
+func (d *admitter) sameAgain(ctx context.Context, r *run.Run, in Intake) time.Duration {
+	d.supersede(in.rawID, r.Key())
+	admissionOf(r).read.Store(&in.read)
 	crash.At("again.filed")
-	switch err := d.Journal.Refile(ctx, r.Run, in.read, false); {
+	switch err := d.Journal.Refile(ctx, r.Key(), in.read, false); {
 	case errors.Is(err, journal.ErrMoved):
 		return settle
 	case err != nil:
@@ -147,7 +148,7 @@ func (d *admitter) sameAgain(ctx context.Context, r Underway, in Intake) time.Du
 
 // supersede ends the run of a subagent whose file holds another request by now, or none that is valid.
 func (d *admitter) supersede(rawID, by string) {
-	if r, running := d.newest(rawID); running && r.Run != by {
-		d.Carrier.Stop(d.Life, r, delegation.ReasonSuperseded)
+	if r := d.newest(rawID); r != nil && r.Key() != by {
+		r.Stop(d.Life, delegation.ReasonSuperseded)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
+	"torno/watcher/run"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -40,7 +41,7 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	s := newScan(newBox(t, Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Log: slog.New(costs)}, Settings{}), notify)
+	s := newScan(newBox(t, Host{Life: ctx, Runs: slowRuns{costs: costs}, Log: slog.New(costs)}, Settings{}), notify)
 	s.costs.meters.Thread = costs.spent // the bubble's clock moves, and no processor
 	var others sync.WaitGroup
 	others.Go(func() {
@@ -57,15 +58,15 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	}
 }
 
-// slowCarrier knows no run, and says so slowly.
-type slowCarrier struct {
-	carrier // nothing else is asked
-	costs   *slow
+// slowRuns are none, and say so slowly.
+type slowRuns struct {
+	runs  // nothing else is asked
+	costs *slow
 }
 
-func (s slowCarrier) Newest(context.Context, string, delegation.SubagentID) (Underway, bool) {
+func (s slowRuns) Newest(context.Context, string, delegation.SubagentID) *run.Run {
 	s.costs.take()
-	return Underway{}, false
+	return nil
 }
 
 // slow takes its time, and is a log.

@@ -13,6 +13,7 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/limit"
+	"torno/watcher/run"
 )
 
 // work has a test say how much of a processor is used.
@@ -22,18 +23,18 @@ func (c *costs) work() (use func(time.Duration)) {
 	return func(d time.Duration) { used += d }
 }
 
-// idleCarrier carries nothing. Another goroutine says so, as a schedule's does.
-type idleCarrier struct{ carrier }
+// noRuns are none. Another goroutine says so, as a schedule's does.
+type noRuns struct{ runs }
 
-func (idleCarrier) Newest(context.Context, string, delegation.SubagentID) (Underway, bool) {
-	none := make(chan Underway)
-	go func() { none <- Underway{} }()
-	return <-none, false
+func (noRuns) Newest(context.Context, string, delegation.SubagentID) *run.Run {
+	none := make(chan *run.Run)
+	go func() { none <- nil }()
+	return <-none
 }
 
 // scanOf is a scan of an empty outbox whose goroutine is the test's.
 func scanOf(t testing.TB) *scan {
-	return newScan(newBox(t, Host{Carrier: idleCarrier{}}, Settings{}), &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
+	return newScan(newBox(t, Host{Runs: noRuns{}}, Settings{}), &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
 }
 
 // TestTimeThatStoodStillIsNoWork: the process is frozen in the middle of an event, for ten seconds and for a day. It looks at

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"torno/delegation"
+	"torno/watcher/run"
 )
 
 // cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
 func (s *scan) cancelled(ctx context.Context, raw string) {
 	if id, hash, ok := delegation.ParseCancel(raw); ok {
-		if r, running := s.newest(id); running && r.Key.Request.Hash() == hash {
+		if r := s.newest(id); r != nil && admissionOf(r).Key.Request.Hash() == hash {
 			s.stopIfAsked(r)
 			return
 		}
@@ -18,16 +19,16 @@ func (s *scan) cancelled(ctx context.Context, raw string) {
 	if !s.isRunning(raw) {
 		s.lookAt(ctx, request, raw, false) // the event of the request may come later, or never
 	}
-	if r, running := s.newest(raw); running {
+	if r := s.newest(raw); r != nil {
 		s.stopIfAsked(r)
 		return
 	}
 	s.dropSpent(raw, request)
 }
 
-func (s *scan) stopIfAsked(r Underway) {
-	if reason := r.Check(); reason != "" {
-		s.Carrier.Stop(s.Life, r, reason)
+func (s *scan) stopIfAsked(r *run.Run) {
+	if reason := r.Client().Check(); reason != "" {
+		r.Stop(s.Life, reason)
 	}
 }
 

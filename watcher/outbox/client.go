@@ -9,24 +9,16 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/output"
+	"torno/watcher/run"
 	"torno/watcher/workspace"
 )
 
 // Admission is a request that was admitted: what its runs are made from, and their way back to the client. A lost run and the next
 // attempt are of one admission.
 type Admission struct {
-	Key      sandbox.RunKey // of the first attempt
-	Outbox   string         // what people call the outbox
-	file     string         // the request's name in the outbox
-	Spec     sandbox.Spec
-	Warnings []string
-	Launcher string    // the name of the profile's launcher
-	Chosen   string    // why it is that one, where the watcher chose
-	Seen     time.Time // when the file was noticed
-	Bytes    int64     // what it holds in memory while it waits
-	Descent  journal.Descent
-	Made     bool // its client made its workspace
+	run.Request // of the first attempt
 
+	file string // the request's name in the outbox
 	box  *Outbox
 	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
 }
@@ -41,10 +33,10 @@ func HeldBy(request []byte) int64 { return runBytes + 2*int64(len(request)) }
 // Admission makes the admission of a compiled request.
 func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, warnings []string) *Admission {
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
-	a := &Admission{
-		Key: key, Outbox: o.Name, file: in.name, Spec: spec, Warnings: warnings, Launcher: profile.Sandbox, Chosen: profile.Chosen,
-		Seen: in.seen, Bytes: HeldBy(in.data), Descent: in.descent, Made: in.made, box: o,
-	}
+	a := &Admission{file: in.name, box: o, Request: run.Request{
+		Key: key, Outbox: o.Name, Spec: spec, Warnings: warnings, Launcher: profile.Sandbox, Chosen: profile.Chosen,
+		Seen: in.seen, Bytes: HeldBy(in.data), Descent: in.descent, Made: in.made,
+	}}
 	a.read.Store(&in.read)
 	return a
 }

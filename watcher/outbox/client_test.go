@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/watcher/run"
 )
 
 func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
@@ -15,7 +16,7 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &Admission{box: box, Key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
+	a := &Admission{Request: run.Request{Key: sandbox.RunKey{Subagent: id}}, box: box, file: delegation.RequestName(id)}
 	write := func(name string) delegation.Reading {
 		if err := os.WriteFile(filepath.Join(box.Dir.Path(), name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)

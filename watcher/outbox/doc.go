@@ -1,9 +1,9 @@
 // Package outbox is one served directory: what lies there is noticed, read, admitted or refused, and what the host writes there is
 // written.
 //
-//	inotify, listing ──► look ──► read once, hostile ──► decode ──► compile ──► journal ──► Carrier
+//	inotify, listing ──► look ──► read once, hostile ──► decode ──► compile ──► journal ──► run
 //	                      │                                  └──────────┴────────► refuse: an answer, never a silence
-//	                      └──► sentinel, request gone, another request in its place ──► Carrier.Stop
+//	                      └──► sentinel, request gone, another request in its place ──► Run.Stop
 //
 // One goroutine, Watch, reads requests of an outbox, so a flood in one delays its own parent alone. Nothing here trusts an event: an
 // event names a file, and the file is looked at; a listing stands behind the events. What a parent can bring about at will costs at most

@@ -6,22 +6,20 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/run"
 )
 
-// newest is the newest run of a subagent, while it is not over.
-func (o *Outbox) newest(rawID string) (r Underway, running bool) {
+// newest returns the newest run of a subagent, nil where that is over.
+func (o *Outbox) newest(rawID string) *run.Run {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
-		return Underway{}, false
+		return nil
 	}
-	return o.Carrier.Newest(o.Life, o.ID, id)
+	return o.Runs.Newest(o.Life, o.ID, id)
 }
 
 // isRunning says whether a subagent has a run that is not over.
-func (o *Outbox) isRunning(rawID string) bool {
-	_, running := o.newest(rawID)
-	return running
-}
+func (o *Outbox) isRunning(rawID string) bool { return o.newest(rawID) != nil }
 
 // requestGone ends the run whose request was taken away and clears up after it, not at once: the client may be about to
 // remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
@@ -29,8 +27,8 @@ func (o *Outbox) requestGone(rawID string, waited bool) time.Duration {
 	if o.Dir.Alive() != nil {
 		return 0
 	}
-	if r, running := o.newest(rawID); running {
-		o.Carrier.Stop(o.Life, r, delegation.ReasonClientGone)
+	if r := o.newest(rawID); r != nil {
+		r.Stop(o.Life, delegation.ReasonClientGone)
 		return clearAfter
 	}
 	if !waited {

@@ -15,8 +15,8 @@ func (s *scan) input(name string) {
 	if !ok {
 		return
 	}
-	if r, running := s.newest(rawID); running && r.Key.Request.Hash() == hash {
-		s.Carrier.Hear(r, n)
+	if r := s.newest(rawID); r != nil && admissionOf(r).Key.Request.Hash() == hash {
+		r.Hear(n)
 	}
 }
 

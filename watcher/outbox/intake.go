@@ -35,8 +35,8 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 		d.Stumble("look at a request", err)
 		return settle
 	}
-	r, running := d.newest(rawID)
-	if running && r.read.Load().Unchanged(stamp) {
+	r := d.newest(rawID)
+	if r != nil && admissionOf(r).Reading().Unchanged(stamp) {
 		return 0
 	}
 	if pause := d.gate.wait(); pause > 0 {
@@ -55,8 +55,8 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	}
 	data, read, err := d.Dir.ReadRequest(name, d.Settings.MaxRequestBytes)
 	switch {
-	case running && r.read.Load().Same(read):
-		r.read.Store(&read)
+	case r != nil && admissionOf(r).Reading().Same(read):
+		admissionOf(r).read.Store(&read)
 		return 0
 	case over && known.Reading().Same(read):
 		d.readAgain(known, read)

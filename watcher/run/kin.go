@@ -114,7 +114,7 @@ func (runs *Runs) endOrphans(ctx context.Context) {
 		for _, parent := range runs.kin.take(all) {
 			if runs.endsChildren(ctx, parent) {
 				for _, child := range runs.kin.childrenOf(parent) {
-					runs.Schedule.Stop(ctx, &child.ticket, delegation.ReasonParentEnded)
+					child.Stop(ctx, delegation.ReasonParentEnded)
 				}
 			}
 		}

@@ -88,6 +88,11 @@ func (r *Run) Launch() { r.runs.carried.Go(r.runner.runToEnd) }
 // Dismiss ends the run before it left the queue.
 func (r *Run) Dismiss(reason delegation.Reason) { r.runs.dismiss(r.runner, verdict{reason: reason}) }
 
+// Stop has the run end wherever it is: in the queue at once, and with its sandbox otherwise. The first cause wins.
+func (r *Run) Stop(ctx context.Context, reason delegation.Reason) {
+	r.runs.Schedule.Stop(ctx, &r.ticket, reason)
+}
+
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) {
 	r.stop(endCause(reason))
@@ -121,9 +126,6 @@ func (r *Run) Client() Client { return r.client }
 
 // Key is the run's key, by which the journal knows it.
 func (r *Run) Key() string { return r.hash }
-
-// Ticket is the run's place in the schedule.
-func (r *Run) Ticket() *schedule.Ticket { return &r.ticket }
 
 // Ending is done when the run must end, or has ended.
 func (r *Run) Ending() <-chan struct{} { return r.ending.Done() }

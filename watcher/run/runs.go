@@ -188,6 +188,15 @@ func (runs *Runs) disown(r *Run) {
 	close(r.over)
 }
 
+// Newest is the newest run of a subagent of an outbox, nil where that is over.
+func (runs *Runs) Newest(ctx context.Context, outbox string, id delegation.SubagentID) *Run {
+	found := runs.Schedule.Find(ctx, schedule.Subject{Outbox: outbox, Subagent: id})
+	if found == nil {
+		return nil
+	}
+	return found.Run.(*Run)
+}
+
 // Running is the run of a key while it is on its way.
 func (runs *Runs) Running(key string) *Run {
 	runs.mu.Lock()
