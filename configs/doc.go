@@ -18,6 +18,4 @@
 //
 // The schema is one table (schema.go) from which reading, writing and the list of known keys come.
 // examples/full.yaml documents every key; a test keeps it complete.
-//
-// There is one file for each part of the schema, for reading, writing and checking it, so there are more of them than elsewhere.
 package configs

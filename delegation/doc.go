@@ -47,6 +47,4 @@
 //   - A response, once decoded, has one of the four statuses of version 1.
 //
 // Size limits are the reader's, through the max of [Dir.Read].
-//
-// There is one file for each kind of file on the wire, and for each rule by which they are read and published, so there are more of them than elsewhere.
 package delegation

@@ -41,6 +41,4 @@
 //
 // On Linux inotify says at once when a file changes; a poll stands behind it, because inotify is blind on mounts that
 // a virtual machine or gVisor shares with its host. Elsewhere there is only the poll.
-//
-// There is one file for each thing that a client does and looks at, so there are more of them than elsewhere.
 package manager

@@ -23,6 +23,4 @@
 //
 // The files named recover deal with what an earlier watcher left, and the files named operator with an operator's requests: one
 // file for each subject.
-//
-// There is one file for each thing that a start recovers, an operator asks and a shutdown does, so there are more of them than elsewhere.
 package watcher

@@ -6,8 +6,6 @@
 //
 // Standard output carries only what was asked for: an id, an answer, a list, or with --json one object per line. Words
 // of this command go to standard error. The exit code says how a child ended; see subagent help.
-//
-// There is one file for each command and for each thing that commands say, so there are more of them than elsewhere.
 package main
 
 import (

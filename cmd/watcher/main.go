@@ -6,8 +6,6 @@
 //
 // Logs go to standard error, what was asked for goes to standard output, with --json as one object per line. See watcher
 // help and docs/OPERATIONS.md.
-//
-// There is one file for each command and for each thing that commands say, so there are more of them than elsewhere.
 package main
 
 import (

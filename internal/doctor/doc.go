@@ -8,8 +8,7 @@
 //
 // What was seen is a System, plain facts that others have collected: launchers about themselves, package serve about
 // the configuration and about what a child can reach, this package about the machine itself. What to think of it is a
-// list of checks, small functions from facts to findings, so that every verdict can be tried on a made-up machine. Each
-// subject of the checks is a file, so there are more of them than elsewhere.
+// list of checks, small functions from facts to findings, so that every verdict can be tried on a made-up machine.
 //
 // What it promises:
 //   - It changes nothing. Findings name the commands that do.

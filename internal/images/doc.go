@@ -34,6 +34,4 @@
 //
 // Credentials are the operator's: the configuration of docker or podman, with the helpers that it names. They go to the
 // registry and to the https token server that it names, never along a redirect.
-//
-// There is one file for each source of an image and for each step of its way into the store, so there are more of them than elsewhere.
 package images

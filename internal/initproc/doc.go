@@ -33,6 +33,4 @@
 //
 // Everything that happens by path goes through handles that were opened component by component without following a
 // link. A plain walk is enough, and works on every kernel and in gVisor.
-//
-// There is one file for each thing that init proves, sets or passes on, so there are more of them than elsewhere.
 package initproc

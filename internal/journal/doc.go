@@ -48,6 +48,4 @@
 // new run, as it could under a new id.
 //
 // All methods may be called concurrently. Readers never wait for writers.
-//
-// There is one file for each kind of statement, and the write path goes through all of them, so there are more of them than elsewhere.
 package journal

@@ -43,6 +43,4 @@
 // after the sandbox has started, a mount at "." is like any other.
 //
 // All of it needs Linux 5.12 and, except for Bases and Pin, the right to mount. Elsewhere everything returns ErrNeedsLinux.
-//
-// There is one file for each property of a mount that is made or compared, so there are more of them than elsewhere.
 package mounts

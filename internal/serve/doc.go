@@ -14,6 +14,4 @@
 //   - After the first TERM or INT the host takes no more requests and responds to all it has within the configured budget;
 //     the next signal kills.
 //     Operators reach the watcher until it has ended.
-//
-// There is one file for each step of a start and each signal, all of which one host takes and undoes, so there are more of them than elsewhere.
 package serve

@@ -18,6 +18,4 @@
 // A result stays in the outbox until the client has shown that it has it, by a later request. A client that dies finds it again.
 //
 // What is bad about a call is said in a tool's error with the next step; the outbox is then as it was before.
-//
-// There is one file for each tool and for each thing that tools share, so there are more of them than elsewhere.
 package mcp

@@ -53,6 +53,4 @@
 //
 // Not seen is what a program writes into a file that it has opened before the file was taken out, after the
 // comparison.
-//
-// There is one file for each step of a copy, a look and an apply, so there are more of them than elsewhere.
 package patch

@@ -53,6 +53,5 @@
 // Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its
 // labels say whose it is, New adopts the slots of containers that are there and empties all others (I9, I14).
 //
-// For package pool it makes sandboxes ahead of runs (prepare.go). There is one file for each thing that a launcher is asked, so there are
-// more of them than elsewhere.
+// For package pool it makes sandboxes ahead of runs (prepare.go).
 package docker

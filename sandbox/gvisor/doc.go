@@ -23,8 +23,7 @@
 //
 // What knows nothing of the Launcher lies in packages of its own: boxes (the boxes on the disk, and whose they are), bundle (what runsc is
 // given), command (calls of runsc, and its processes), groups (control groups), outside (the look from the host), follow (attachments) and
-// keeper. What stays here decides in which order they are asked, and has what there is only once: slots, images, lines, turns. Each step of
-// a sandbox's way is a file, so there are more of them than elsewhere.
+// keeper. What stays here decides in which order they are asked, and has what there is only once: slots, images, lines, turns.
 //
 // Who owns what: a box's files are the keeper's from its start to its end; before and after that they are the launcher's,
 // which has nothing in memory that it could not find again there, but the output's first line.

@@ -69,13 +69,6 @@ func TestRuleFindsPackagesThatDoNotTeach(t *testing.T) {
 	check(t, "a word", undocumented("x/a", "a", []string{"Package a is a."}), `the comment of x/a teaches nothing: "Package a is a."`)
 }
 
-func TestRuleFindsPackagesOfManyFiles(t *testing.T) {
-	check(t, "few", unexplained("x/a", manyFiles, []string{"Package a is."}))
-	check(t, "many", unexplained("x/a", manyFiles+1, []string{"Package a is."}), "x/a has 16 files, and its comment does not say why there are more of them than elsewhere")
-	check(t, "a reason", unexplained("x/a", manyFiles+1, []string{"Package a is. Each file is a step, so there are\nmore of them than elsewhere.\n"}))
-	check(t, "tests", unexplained("test/a", manyFiles+1, nil))
-}
-
 func TestRuleFindsFilesByName(t *testing.T) {
 	const text = `package p
 import (

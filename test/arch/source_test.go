@@ -29,19 +29,6 @@ func undocumented(path, name string, docs []string) []string {
 	return nil
 }
 
-// manyFiles is how many files a package may have without saying why. What only tests use is not counted.
-const manyFiles = 15
-
-// unexplained says that a package has many files and its comment does not say why.
-func unexplained(path string, files int, docs []string) []string {
-	text := strings.Join(strings.Fields(strings.Join(docs, "\n")), " ")
-	isTest := strings.HasPrefix(path, "test/") || strings.HasPrefix(path, "sandbox/sandboxtest")
-	if files <= manyFiles || isTest || strings.Contains(text, "so there are more of them than elsewhere.") {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s has %d files, and its comment does not say why there are more of them than elsewhere", path, files)}
-}
-
 // byName are the functions that follow or truncate whatever an outbox or a workspace holds under a name (I5, I6).
 var byName = map[string][]string{
 	"os": {

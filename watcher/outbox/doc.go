@@ -26,6 +26,4 @@
 // Reading fails: the request is refused, with a response (I11). The journal fails: nothing is admitted, and the outbox is looked at
 // again. A file cannot be written: what is due is tried again each second. The directory goes away: nothing is missed in it, and the
 // listing after its return finds what came.
-//
-// There is one file for each thing that is noticed, decided or written here, so there are more of them than elsewhere.
 package outbox

@@ -21,6 +21,4 @@
 // more slowly, until it does or the run must end; nothing is said of a sandbox that could not be looked at, and what may have run is not
 // started again. A call before the release does not return: it is left behind, the run is answered, since it never gets the word, and
 // the sandbox is removed when the call does return. Another site answers: the run is stranded until its own is back.
-//
-// There is one file for each step of this way, so there are more of them than elsewhere.
 package run

@@ -23,9 +23,6 @@
 //     that it cannot be told end it before it starts.
 //   - Init's signals reach the agent's process group, which the adapter is in. It outlives them, and ends with the agent.
 //
-// Each agent has a file for what it prints and what it is told, and so has each thing that an adapter does besides: starting, reading, hearing,
-// telling, ending, keeping a session, so there are more of them than elsewhere.
-//
 // Codex is run in two ways: as codex exec, which does its task and hears nothing (codex.go), and with --ask or --hear by its server, which is talked with
 // (server.go, and beside it what it prints, does and asks).
 //

@@ -22,9 +22,6 @@
 // route's reach names them. Where one vendor has the API, only the members of a body leave that are known; vendors
 // add others. Of betas, which are fields by another name, only known ones leave in any API.
 //
-// A file holds one part of a request (path, query, header, body and what is in it) or one of what the operator writes, so there are
-// more of them than elsewhere.
-//
 // A route cannot prevent messages: everything that it lets through is one. A child can tell the upstream anything in a prompt, and
 // the registry anything in the name of a package that it asks for.
 package route

@@ -16,6 +16,4 @@
 // of a later call: each ended child that has not been shown is shown once, also by another server.
 //
 // The files in the workspace are for MassGen's screens, and for a server that comes after this one. The outbox is the truth.
-//
-// There is one file for each tool and for each step of a child's way, so there are more of them than elsewhere.
 package massgen
