@@ -14,7 +14,7 @@ import (
 	"torno/watcher/workspace"
 )
 
-// newCollector looks after the workspaces of outboxes that lie in their own directories.
+// newCollector returns the collector of old workspaces. It covers only outboxes that lie in their own directories.
 func (w *Watcher) newCollector() *collect.Collector {
 	ports := collect.Ports{Journal: w.journal, Take: w.takeWorkspace, Reads: w.isRead, Open: w.config.Workspaces, Hangs: w.hangs, Now: w.config.Now, Log: w.log}
 	if w.config.Sessions != nil {
@@ -23,7 +23,7 @@ func (w *Watcher) newCollector() *collect.Collector {
 	return collect.New(ports, w.collected, w.config.Collect)
 }
 
-// collected are the outboxes whose workspaces are looked after.
+// collected returns the outboxes whose workspaces may be collected.
 func (w *Watcher) collected() (all []collect.Outbox) {
 	for _, box := range w.boxes {
 		if box.InOwnDirectory() {
@@ -33,7 +33,8 @@ func (w *Watcher) collected() (all []collect.Outbox) {
 	return all
 }
 
-// takeWorkspace keeps a subagent's workspace from runs. It finds the workspace as a run of the subagent would, with the same checks.
+// takeWorkspace reserves a subagent's workspace, so that no run uses it meanwhile. It finds the workspace as a run of
+// the subagent would, with the same checks.
 func (w *Watcher) takeWorkspace(ctx context.Context, o collect.Outbox, id delegation.SubagentID) (release func(), err error) {
 	request, err := delegation.ParseRequestID("collect")
 	if err != nil {
@@ -60,7 +61,7 @@ func (w *Watcher) takeWorkspace(ctx context.Context, o collect.Outbox, id delega
 	return func() { w.schedule.Finished(w.life, ticket) }, nil
 }
 
-// isRead says whether a run that is not over may read at a path, or at one that holds it or lies in it.
+// isRead reports whether an unfinished run may read at path, above it or below it.
 func (w *Watcher) isRead(path string) bool {
 	return slices.ContainsFunc(w.runs.Reads(), func(reads string) bool { return paths.Nested(reads, path) })
 }

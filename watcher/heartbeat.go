@@ -9,13 +9,15 @@ import (
 	"torno/watcher/outbox"
 )
 
-// beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
+// beatEvery is the interval between two writes of watcher.json. A client calls the watcher dead after three missed
+// beats.
 const beatEvery = 5 * time.Second
 
-// positionsEvery is how often a waiting client sees its place in the queue move.
+// positionsEvery is the interval at which the watcher tells waiting clients their place in the queue.
 const positionsEvery = 500 * time.Millisecond
 
-// heartbeatOf makes the outbox's watcher.json.
+// heartbeatOf returns a function that builds the outbox's watcher.json. taking is done when the watcher takes no more
+// requests.
 func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(bool) delegation.Heartbeat {
 	h := delegation.Heartbeat{
 		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.Name, OutboxID: box.ID, Installation: w.journal.Installation(),
@@ -50,7 +52,6 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 	}
 }
 
-// showPositions tells waiting clients their positions in the queue.
 func (w *Watcher) showPositions(ctx context.Context) {
 	ticker := time.NewTicker(positionsEvery)
 	defer ticker.Stop()
@@ -64,7 +65,8 @@ func (w *Watcher) showPositions(ctx context.Context) {
 	}
 }
 
-// offered is what a client should know of where children work; "" where that is what the request names.
+// offered returns the workspace mode that a client should know of, or "" if children work in the directory that the
+// request names.
 func offered(mode compile.WorkspaceMode) string {
 	if mode == compile.WorkspaceCopy {
 		return delegation.WorkspaceCopy

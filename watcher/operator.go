@@ -17,12 +17,12 @@ import (
 	"torno/watcher/run"
 )
 
-// Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
+// Operator serves the requests of the control socket. Without a running watcher it can still show the journal.
 type Operator struct {
 	Journal *journal.Journal
-	Watcher *Watcher      // nil when none runs here
-	History *events.Store // the events of runs; nil where none are kept
-	Reloads Reloads       // nil where there is no configuration to read again
+	Watcher *Watcher      // nil if no watcher runs here
+	History *events.Store // the events of runs; nil if none are kept
+	Reloads Reloads       // nil if there is no configuration to read again
 }
 
 // Reloads reads the configuration again for an operator.
@@ -31,7 +31,7 @@ type Reloads interface {
 	Result(number int) control.Reload
 }
 
-// Reload is for control.Service.
+// Reload implements control.Service.
 func (o *Operator) Reload(context.Context) (control.Reload, error) {
 	if o.Watcher == nil {
 		return control.Reload{}, control.ErrNoWatcher
@@ -42,7 +42,7 @@ func (o *Operator) Reload(context.Context) (control.Reload, error) {
 	return o.Reloads.Ask(), nil
 }
 
-// Reloaded is for control.Service.
+// Reloaded implements control.Service.
 func (o *Operator) Reloaded(_ context.Context, number int) (control.Reload, error) {
 	if o.Reloads == nil {
 		return control.Reload{}, control.ErrNoReload
@@ -52,7 +52,7 @@ func (o *Operator) Reloaded(_ context.Context, number int) (control.Reload, erro
 
 var _ control.Service = (*Operator)(nil)
 
-// minRef is the shortest beginning of a key that counts as one.
+// minRef is the shortest abbreviation of a key that an operator may use.
 const minRef = 4
 
 // Status describes the watcher, its outboxes and its launchers.
@@ -84,7 +84,7 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	return s, nil
 }
 
-// profiles are those on offer, each once.
+// profiles returns the profiles on offer, each once.
 func (w *Watcher) profiles() (all []control.Profile) {
 	for _, box := range w.boxes {
 		for _, p := range box.Settings.Policy.Profiles {
@@ -97,10 +97,10 @@ func (w *Watcher) profiles() (all []control.Profile) {
 	return all
 }
 
-// checkBudget is how long an operator waits for a launcher.
+// checkBudget bounds how long an operator waits for a launcher.
 const checkBudget = 2 * time.Second
 
-// askLauncher asks a launcher what it enforces. That it does not answer is an answer too.
+// askLauncher asks a launcher what it enforces. If the launcher does not answer, the error becomes its Trouble.
 func askLauncher(ctx context.Context, name string, launcher sandbox.Launcher) control.Launcher {
 	ctx, cancel := context.WithTimeout(ctx, checkBudget)
 	defer cancel()
@@ -126,7 +126,7 @@ func (o *Operator) Runs(ctx context.Context, q control.Query) ([]control.Run, er
 	return runs, err
 }
 
-// Run shows the run of a reference.
+// Run shows the run that ref names.
 func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 	record, err := o.resolve(ctx, ref)
 	if err != nil {
@@ -145,7 +145,7 @@ func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 	return runs[0], err
 }
 
-// show is a run as the journal and a running watcher know it.
+// show describes a run as the journal and, if there is one, the running watcher know it.
 func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run {
 	run := control.FromJournal(record, nameOf(known, record.Outbox))
 	if o.Watcher != nil {
@@ -159,8 +159,8 @@ func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run 
 	return run
 }
 
-// idOf returns the id of the outbox that an operator means: of the outbox that has the name now, or else the text itself. An
-// outbox whose name now belongs to another outbox can only be named by its id.
+// idOf returns the id of the outbox that now has the name text. If none has it, idOf takes text for an id. An outbox
+// whose name now belongs to another outbox can be named by its id only.
 func idOf(known []journal.Outbox, text string) string {
 	for _, o := range known {
 		if o.Named && o.Name == text {
@@ -170,7 +170,7 @@ func idOf(known []journal.Outbox, text string) string {
 	return text
 }
 
-// nameOf is what people call an outbox, or called it last.
+// nameOf returns the present name of an outbox, or its last one. An unknown outbox is called by its id.
 func nameOf(known []journal.Outbox, id string) string {
 	for _, o := range known {
 		if o.ID == id {
@@ -180,8 +180,8 @@ func nameOf(known []journal.Outbox, id string) string {
 	return id
 }
 
-// resolve finds the run of a subagent, of outbox/subagent, of a key or of the beginning of one. Of a subagent's runs it
-// is the newest.
+// resolve finds a run by its subagent, by outbox/subagent, by its key or by the beginning of its key. If the subagent
+// has several runs, resolve returns the newest.
 func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error) {
 	outbox, name, qualified := strings.Cut(ref, "/")
 	if !qualified {
@@ -206,12 +206,12 @@ func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error)
 	return found[0], nil
 }
 
-// referTo names a run so that nothing else is meant.
+// referTo names a run without ambiguity.
 func referTo(known []journal.Outbox, r journal.Run) string {
 	return fmt.Sprintf("%s (%s/%s)", r.Key, nameOf(known, r.Outbox), outbox.RecordID(r))
 }
 
-// Cancel ends a run as an operator.
+// Cancel ends a run for the operator.
 func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) {
 	record, err := o.resolve(ctx, ref)
 	if err != nil {
@@ -228,7 +228,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	return o.over(ctx, r)
 }
 
-// over waits until a run that has been told to stop is over.
+// over waits until a stopped run is over.
 func (o *Operator) over(ctx context.Context, r *run.Run) (control.Run, error) {
 	if why := r.Stranded(); why != "" {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, why)
@@ -241,7 +241,8 @@ func (o *Operator) over(ctx context.Context, r *run.Run) (control.Run, error) {
 	return o.Run(ctx, r.Key())
 }
 
-// endUntaken ends a run that no goroutine carries. Where it is not known as unserved, it may have ended in this moment, or be taken up in the next.
+// endUntaken ends a run that no goroutine carries. If the run is not in the list of unserved runs, it may have ended
+// just now, or the watcher may be about to take it up; the error says which.
 func (o *Operator) endUntaken(ctx context.Context, record journal.Run, end func(context.Context, *unserved) error) (control.Run, error) {
 	u := o.Watcher.unserved.run(record.Key)
 	if u == nil || record.State == delegation.StateEnded {

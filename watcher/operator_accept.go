@@ -10,9 +10,9 @@ import (
 	"torno/watcher/outbox/identity"
 )
 
-// Accept carries out the operator's decision which outbox a directory is. The decision is in the journal when it returns. The
-// outbox is served a moment later, when the watcher has opened its outboxes anew. Unfinished runs of an outbox that loses its
-// name are ended then, as for an outbox that is no longer in the configuration.
+// Accept carries out the operator's decision on which outbox a directory is. When Accept returns, the decision is in
+// the journal. The watcher serves the outbox a moment later, after it has opened its outboxes anew. If an outbox loses
+// its name by this, its unfinished runs are ended then, as for an outbox that is no longer in the configuration.
 func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identity) (control.Accepted, error) {
 	switch {
 	case o.Watcher == nil:
@@ -31,7 +31,7 @@ func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identit
 	return control.Accepted{}, fmt.Errorf("%w: %q", control.ErrNoOutbox, outbox)
 }
 
-// accept binds the open directory, which is the directory that the operator was shown.
+// accept binds the outbox to the directory that is open now: the operator was shown this directory.
 func (w *Watcher) accept(ctx context.Context, box *outbox.Outbox, as control.Identity) (control.Accepted, error) {
 	w.accepting.Lock()
 	defer w.accepting.Unlock()

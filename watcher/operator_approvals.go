@@ -12,7 +12,7 @@ import (
 	"torno/watcher/run"
 )
 
-// Approvals are the questions that wait, of all runs that this watcher carries, the oldest run first.
+// Approvals returns the waiting questions of all runs that this watcher carries, the oldest run first.
 func (o *Operator) Approvals(ctx context.Context) (all []control.Question, err error) {
 	if o.Watcher == nil {
 		return nil, control.ErrNoWatcher
@@ -41,7 +41,7 @@ func questionOf(record journal.Run, known []journal.Outbox, waiting delegation.P
 	return control.Question{Key: record.Key, Outbox: nameOf(known, record.Outbox), Subagent: record.Subagent.String(), PendingApproval: waiting}
 }
 
-// asking is the run of a reference, which this watcher carries.
+// asking returns the run that ref names, if this watcher carries it.
 func (o *Operator) asking(ctx context.Context, ref string) (*run.Run, journal.Run, error) {
 	record, err := o.resolve(ctx, ref)
 	if err != nil {
@@ -60,7 +60,7 @@ func (o *Operator) asking(ctx context.Context, ref string) (*run.Run, journal.Ru
 	return nil, record, fmt.Errorf("%w: %s", control.ErrUntaken, record.Key)
 }
 
-// Decide decides a question as an operator.
+// Decide answers a question for the operator.
 func (o *Operator) Decide(ctx context.Context, ref string, d control.Decision) (control.Question, error) {
 	r, record, err := o.asking(ctx, ref)
 	if err != nil {
@@ -87,15 +87,15 @@ func (o *Operator) Decide(ctx context.Context, ref string, d control.Decision) (
 	return questionOf(record, known, waiting[at]), err
 }
 
-// Revoke takes back that the calls of a run are approved without a question. What waits is denied; where something does, the run is ended
-// if that is wanted.
+// Revoke withdraws the permission to approve a run's calls without a question. Waiting questions are denied. If one is
+// waiting and the operator wants it, the run is ended too.
 func (o *Operator) Revoke(ctx context.Context, ref string, revocation control.Revocation) (control.Revoked, error) {
 	r, record, err := o.asking(ctx, ref)
 	if err != nil {
 		return control.Revoked{}, err
 	}
 	ends := revocation.End && len(r.Approvals().Pending()) > 0
-	if ends { // before its agent can go on with a denial
+	if ends { // stop the run first, so that its agent cannot go on with a denial
 		r.Stop(ctx, delegation.ReasonOperator)
 	}
 	pending, err := r.Approvals().Revoke(revocation.Why)

@@ -10,14 +10,14 @@ import (
 	"torno/internal/control"
 )
 
-// Budgets shows and resets what the model gateway counts. Kinds and ids are the gateway's.
+// Budgets shows and resets the amounts that the model gateway counts. The gateway defines the kinds and the ids.
 type Budgets interface {
 	Spent(ctx context.Context, kind, id string) (*delegation.ModelUsage, error)
 	Reset(ctx context.Context, kind, id string) (*delegation.ModelUsage, error)
 	Clock(context.Context) (*calendar.Doubt, error)
 }
 
-// budgets are those of the running watcher's gateway.
+// budgets returns the budgets of the running watcher's gateway.
 func (o *Operator) budgets() (Budgets, error) {
 	switch {
 	case o.Watcher == nil:
@@ -28,7 +28,7 @@ func (o *Operator) budgets() (Budgets, error) {
 	return o.Watcher.config.Budgets, nil
 }
 
-// Budgets is for control.Service.
+// Budgets implements control.Service.
 func (o *Operator) Budgets(ctx context.Context) (all control.Budgets, err error) {
 	gateway, err := o.budgets()
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Operator) Budgets(ctx context.Context) (all control.Budgets, err error)
 	return all, nil
 }
 
-// ResetBudget is for control.Service.
+// ResetBudget implements control.Service.
 func (o *Operator) ResetBudget(ctx context.Context, of control.BudgetOf) (was control.Budget, err error) {
 	gateway, err := o.budgets()
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *Operator) ResetBudget(ctx context.Context, of control.BudgetOf) (was co
 	return control.Budget{BudgetOf: of, Spent: spent}, nil
 }
 
-// budgetID is the gateway's id of a budget.
+// budgetID returns the gateway's id of a budget.
 func (o *Operator) budgetID(ctx context.Context, of control.BudgetOf) (string, error) {
 	if err := o.Watcher.awaitLook(ctx); err != nil {
 		return "", err

@@ -8,7 +8,7 @@ import (
 	"torno/watcher/collect"
 )
 
-// Collect is for control.Service.
+// Collect implements control.Service.
 func (o *Operator) Collect(ctx context.Context, ask control.Collect) ([]control.Workspace, error) {
 	w := o.Watcher
 	if w == nil {
@@ -31,7 +31,7 @@ func (o *Operator) Collect(ctx context.Context, ask control.Collect) ([]control.
 	return all, err
 }
 
-// outboxID is the id of an outbox that is served, by its name or its id; "" for all.
+// outboxID returns the id of a served outbox, given its name or its id; "" stands for all outboxes.
 func (o *Operator) outboxID(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -12,7 +12,8 @@ import (
 	"torno/internal/journal"
 )
 
-// Events shows what happened in a run, from the watcher's own log. A follower stays until the run, with its later attempts, is over.
+// Events shows the events of a run, from the watcher's own log. A follower stays until the run and its later attempts
+// are over.
 func (o *Operator) Events(ctx context.Context, ref string, q control.EventQuery, emit func(control.EventLine) error) error {
 	record, err := o.resolve(ctx, ref)
 	if err != nil {
@@ -52,8 +53,8 @@ func (o *Operator) Events(ctx context.Context, ref string, q control.EventQuery,
 	}
 }
 
-// hasEnded says whether a run, with its later attempts, is over, so that no more is written of it. The events of a run that has ended are
-// written a moment after the journal says so.
+// hasEnded reports whether a run and its later attempts are over and their events are complete. The watcher writes the
+// last events a moment after the journal has the end, so hasEnded also waits until no goroutine carries the run.
 func (o *Operator) hasEnded(ctx context.Context, record journal.Run) (bool, error) {
 	newest, known, err := o.Journal.Latest(ctx, record.Outbox, record.Subagent)
 	if err != nil {
@@ -68,7 +69,7 @@ func (o *Operator) hasEnded(ctx context.Context, record journal.Run) (bool, erro
 	return err == nil && newest.State == delegation.StateEnded && (o.Watcher == nil || o.Watcher.runs.Running(newest.Key) == nil), err
 }
 
-// awaitEvents waits until there may be more to read of a run, or it may be over.
+// awaitEvents waits until the run may have more events, or may be over.
 func (o *Operator) awaitEvents(ctx context.Context, record journal.Run, reader *events.Reader) error {
 	var over <-chan struct{}
 	look := time.NewTimer(lookAgain)

@@ -15,11 +15,12 @@ import (
 	"torno/watcher/output"
 )
 
-// lookAgain is how long a follower waits for the next attempt of a run, or for its record to have its sandbox.
+// lookAgain is how long a follower waits before it looks again for the run's next attempt, or for its sandbox in the
+// record.
 const lookAgain = 100 * time.Millisecond
 
-// Output shows a child's output: from the launcher while its sandbox is there, from the record's tails afterwards. A
-// follower of a run that still waits waits with it.
+// Output shows a child's output. While the sandbox exists, Output reads from the launcher; afterwards it shows the
+// tails in the record. A follower of a waiting run waits with it.
 func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit func(control.Output) error) error {
 	record, err := o.resolve(ctx, ref)
 	for err == nil && record.State != delegation.StateEnded && o.Watcher != nil {
@@ -42,7 +43,7 @@ func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit fun
 	return tails(record, emit)
 }
 
-// awaitChange waits until a run stands elsewhere than its record says.
+// awaitChange waits until the run's state may differ from the state in record.
 func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 	r := w.runs.Running(record.Key)
 	if r == nil {
@@ -61,12 +62,12 @@ func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 	return nil
 }
 
-// isOn says whether a run's agent is there: it works, or waits for approval.
+// isOn reports whether the run's agent is present: it works, or it waits for approval.
 func isOn(state delegation.State) bool {
 	return state == delegation.StateRunning || state == delegation.StateWaiting
 }
 
-// tails are what the journal keeps of a run's output.
+// tails shows the ends of the run's output that the journal keeps.
 func tails(record journal.Run, emit func(control.Output) error) error {
 	for _, kept := range []control.Output{
 		{Stream: sandbox.Stdout, Bytes: []byte(record.StdoutTail)}, {Stream: sandbox.Stderr, Bytes: []byte(record.StderrTail)},
@@ -81,7 +82,7 @@ func tails(record journal.Run, emit func(control.Output) error) error {
 	return nil
 }
 
-// live shows the output of a sandbox that is there, through an attachment of its own.
+// live shows the output of an existing sandbox. It opens its own attachment.
 func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, emit func(control.Output) error) error {
 	launcher := o.Watcher.config.Launchers[record.Launcher]
 	if launcher == nil {
@@ -96,7 +97,7 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	defer att.Close()
 	idle := newIdle(follow)
 	defer idle.stop()
-	head := output.Child{OnStarted: func(time.Time) {}} // takes init's line off
+	head := output.Child{OnStarted: func(time.Time) {}} // removes init's line
 	var said output.Readable
 	agent := o.Watcher.notes.Load(record.Key).Agent
 	for {
@@ -106,12 +107,12 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 				return nil
 			}
 			idle.reset()
-			head.Started = head.Started || chunk.Gap // init's line is gone already
+			head.Started = head.Started || chunk.Gap // after a gap init's line is gone already
 			if chunk.Stream == sandbox.Stderr && !head.Started {
 				chunk.Bytes = head.TakeHead(chunk.Bytes)
 			}
 			if chunk.Gap {
-				said.Tear() // of whichever stream: what was lost may have been of both
+				said.Tear() // in either stream: the gap may have lost bytes of both
 			}
 			if agent && chunk.Stream == sandbox.Stdout {
 				chunk.Bytes = said.Take(chunk.Bytes)
@@ -130,11 +131,12 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	}
 }
 
-// maxUnread is how many chunks a reader of live output may be behind.
+// maxUnread is how many chunks of live output may wait for a reader.
 const maxUnread = 64
 
-// keepReading reads on when the operator's side takes nothing: a stream that is not read stops the child, and an operator's
-// terminal must not do that. Chunks that are not taken in time become a gap. wait returns when output has ended.
+// keepReading keeps reading even if the operator's side takes nothing: an unread stream would stop the child, and an
+// operator's terminal must not do that. Chunks that are not taken in time become a gap. wait returns when the output
+// has ended.
 func keepReading(output <-chan sandbox.Chunk) (chunks <-chan sandbox.Chunk, wait func()) {
 	kept := make(chan sandbox.Chunk, maxUnread)
 	var reading sync.WaitGroup
@@ -154,10 +156,10 @@ func keepReading(output <-chan sandbox.Chunk) (chunks <-chan sandbox.Chunk, wait
 	return kept, reading.Wait
 }
 
-// idleAfter is how long a stream must be silent before a reader that does not follow counts it as read.
+// idleAfter is how long a stream must be silent before a reader that does not follow takes it as fully read.
 const idleAfter = 300 * time.Millisecond
 
-// idle tells when a stream has been silent for a while; following, it never does.
+// idle signals that a stream has been silent for idleAfter. For a follower it never signals.
 type idle struct{ timer *time.Timer }
 
 func newIdle(follow bool) idle {

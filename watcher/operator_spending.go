@@ -8,8 +8,8 @@ import (
 	"torno/internal/control"
 )
 
-// addSpending shows what running children have spent on their models so far. Where the gateway cannot be asked, their runs are shown
-// without it: it is no part of what the journal knows.
+// addSpending adds the model spending so far of running children. If the gateway does not answer, the runs are shown
+// without it, because the journal does not know it.
 func (o *Operator) addSpending(ctx context.Context, runs []control.Run) {
 	if o.Watcher == nil || o.Watcher.config.Spending == nil || !slices.ContainsFunc(runs, maySpend) {
 		return
@@ -31,5 +31,6 @@ func (o *Operator) addSpending(ctx context.Context, runs []control.Run) {
 	}
 }
 
-// maySpend says whether a run has a sandbox that may spend something. An ended one has its whole usage in the journal.
+// maySpend reports whether a run has a sandbox that may still spend. The journal already has the whole usage of an
+// ended run.
 func maySpend(r control.Run) bool { return r.State != delegation.StateEnded && r.SandboxID != "" }

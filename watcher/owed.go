@@ -9,11 +9,12 @@ import (
 	"torno/internal/journal"
 )
 
-// OwedError says what a watcher owes when it stops although it was told to end every run. The next start goes on with it.
+// OwedError lists what a watcher still owes when it stops although it was told to end every run. The next start
+// continues with it.
 type OwedError struct {
 	Responses int   // requests without a response
-	Sandboxes int   // that may run on
-	Unknown   error // why it is not known how many responses are owed
+	Sandboxes int   // sandboxes that may still run
+	Unknown   error // why the number of owed responses is not known
 }
 
 func (e *OwedError) Error() string {
@@ -26,12 +27,13 @@ func (e *OwedError) Error() string {
 
 func (e *OwedError) Unwrap() error { return e.Unknown }
 
-// owedBudget is how long the journal and the outboxes may take to say what is owed.
+// owedBudget bounds how long the journal and the outboxes may take to answer what is owed.
 const owedBudget = 5 * time.Second
 
 var errSilent = errors.New("the journal or an outbox does not answer")
 
-// owed asks, when all work has ended, whether every request has its response, and every sandbox is removed.
+// owed returns an *OwedError unless every request has its response and every sandbox is removed. It is called after all
+// work has ended.
 func (w *Watcher) owed() error {
 	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
 	defer cancel()
@@ -49,7 +51,7 @@ func (w *Watcher) owed() error {
 	return owed
 }
 
-// countOwed counts the runs without a response whose request is still there.
+// countOwed counts the runs that have no response although their request is still there.
 func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 	owed := &OwedError{}
 	for after := int64(0); ; {
@@ -67,7 +69,7 @@ func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 	}
 }
 
-// isOwed says whether a client may wait for the response to a run.
+// isOwed reports whether a client may still wait for the response to a run.
 func (w *Watcher) isOwed(record journal.Run) bool {
 	box := w.boxOf(record.Outbox)
 	if box == nil {

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// listedWithin bounds how long readiness waits for the first listings. A parent whose file system hangs delays the others no longer.
+// listedWithin bounds how long readiness waits for the first listings. A parent whose file system hangs delays the
+// others only that long.
 const listedWithin = 10 * time.Second
 
-// AwaitListings waits until every outbox was listed once, or cannot be. It says which ones are not listed yet after a bounded time.
+// AwaitListings waits until each outbox was listed once or cannot be listed. After listedWithin it returns an error
+// that names the outboxes still missing.
 func (w *Watcher) AwaitListings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, listedWithin)
 	defer cancel()
@@ -33,8 +35,9 @@ func (w *Watcher) AwaitListings(ctx context.Context) error {
 	return fmt.Errorf("not listed yet: %s", strings.Join(slow, ", "))
 }
 
-// Turn takes one turn through what all runs need: the schedule's loop, the list of runs, and the notices. It returns an error when ctx ends first.
-// Nothing in it waits for an outbox, a workspace, a launcher or a disk, so that no parent and no engine can hold it up.
+// Turn goes once through everything that all runs need: the schedule's loop, the list of runs, and the notices. It
+// returns an error if ctx ends first. Turn waits for no outbox, workspace, launcher or disk, so no parent and no engine
+// can hold it up.
 func (w *Watcher) Turn(ctx context.Context) error {
 	for _, box := range w.boxes {
 		w.schedule.Load(ctx, box.Name)

@@ -12,15 +12,15 @@ import (
 	"torno/watcher/limit"
 )
 
-// How the journal is kept within its bounds.
+// Limits for pruning the journal.
 const (
 	pruneEvery = time.Minute
 	pruneBatch = 32  // rows in one transaction: a few milliseconds
-	pruneShare = 20  // pruning costs at most 1/pruneShare of a core
-	keyBatch   = 256 // keys are smaller
+	pruneShare = 20  // pruning uses at most 1/pruneShare of a core
+	keyBatch   = 256 // more than pruneBatch, because keys are smaller
 )
 
-// archive is what pruning needs of a journal.
+// archive lists the journal's methods that pruning needs.
 type archive interface {
 	OverSince(ctx context.Context, outbox string, r journal.Retention, now time.Time) (time.Time, error)
 	ListOver(ctx context.Context, outbox string, before time.Time, after journal.Over, limit int) ([]journal.Over, error)
@@ -31,9 +31,10 @@ type archive interface {
 	Shrink(ctx context.Context) (bool, error)
 }
 
-// pruner keeps a journal within its retention. One goroutine, loop, does all of it, in small pieces with rests between
-// them: a run that is admitted or ends meanwhile waits for one piece at most. It may be cut off anywhere, as each piece is
-// whole, and goes on with the next round. Rows of outboxes that are not served stay: their requests cannot be looked at.
+// pruner keeps the journal within its retention. One goroutine, loop, does all the work in small pieces with rests
+// between them. A run that is admitted or ends meanwhile waits for one piece at most. Each piece is complete in itself,
+// so the work may be cut off anywhere and goes on in the next round. Rows of unserved outboxes stay, because the pruner
+// cannot look at their requests.
 type pruner struct {
 	archive  archive
 	bounds   journal.Retention
@@ -58,7 +59,6 @@ func (w *Watcher) newPruner() *pruner {
 	return p
 }
 
-// loop prunes until ctx is done.
 func (p *pruner) loop(ctx context.Context) {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
@@ -74,7 +74,7 @@ func (p *pruner) loop(ctx context.Context) {
 	}
 }
 
-// round goes once through everything that is over.
+// round goes once through everything that has ended.
 func (p *pruner) round(ctx context.Context) error {
 	for _, outbox := range p.outboxes {
 		if err := p.rows(ctx, outbox); err != nil {
@@ -96,7 +96,7 @@ func (p *pruner) round(ctx context.Context) error {
 	})
 }
 
-// rows prunes what is over in an outbox and whose request is gone (invariant I10).
+// rows removes an outbox's ended runs from the journal if their request is gone (invariant I10).
 func (p *pruner) rows(ctx context.Context, outbox string) error {
 	since, err := p.archive.OverSince(ctx, outbox, p.bounds, p.now())
 	if err != nil || since.IsZero() {
@@ -131,7 +131,7 @@ func (p *pruner) forget(ctx context.Context, outbox string, rows []journal.Over)
 	return p.archive.Forget(ctx, gone)
 }
 
-// keys drops the keys that are not needed any more to refuse an old request.
+// keys drops the keys that are no longer needed to refuse an old request.
 func (p *pruner) keys(ctx context.Context, outbox string) error {
 	since, err := p.archive.KeysSince(ctx, outbox, p.bounds, p.now())
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *pruner) keys(ctx context.Context, outbox string) error {
 	})
 }
 
-// repeat does one piece after the other, with its rests, as long as there is more.
+// repeat runs piece until there is no more to do, and rests after each.
 func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)) error {
 	for {
 		begin := time.Now()
@@ -151,15 +151,15 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 		if err != nil || !more {
 			return err
 		}
-		p.share.Pause(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
+		p.share.Pause(ctx, time.Since(begin)) // the whole time counts: so long others waited for the journal
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// requestIsGone says whether the request of a row is not in its outbox any more: there is no file of its name, or that file
-// is known to be another request. A file that cannot be looked at may still be the request.
+// requestIsGone reports whether the request of a row is gone from its outbox: no file has its name, or the file is
+// known to be another request. If the file cannot be examined, it may still be the request, so the row stays.
 func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.Over) (bool, error) {
 	box := w.boxOf(outbox)
 	if box == nil {
@@ -170,7 +170,7 @@ func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
 	case err != nil:
-		return false, nil //nolint:nilerr // what cannot be looked at is not forgotten
+		return false, nil //nolint:nilerr // keep the row if the file cannot be examined
 	case stamp.SameFile(row.Stamp):
 		return false, nil
 	}

@@ -13,25 +13,25 @@ import (
 	"torno/watcher/outbox"
 )
 
-// takeOver takes up what an earlier watcher left. The journal says which runs there should be, each launcher's list says which
-// sandboxes there are, and the outbox says which runs are still wanted:
+// takeOver takes up the work that an earlier watcher left. The journal tells which runs there should be, each
+// launcher's list tells which sandboxes exist, and the outbox tells which runs are still wanted:
 //
-//	the run ended, no response        the response is written
+//	the run ended, no response yet    the watcher writes the response
 //	its outbox's name leads elsewhere all of it stays as it is, until the right directory is back
-//	it has a sandbox                  it is adopted: output goes on after the cursor, deadline and limits go on;
-//	                                  where its request is gone, it is adopted to be ended
-//	it has one that was not released  that is removed: nothing of it ran; the request is admitted again
-//	it had one, on another site     it is stranded: it waits for that site, and its workspace with it (I21)
-//	it had one, and that is gone      it is lost, or attempted again where its profile says so
-//	none was ever released            nothing was launched: the request is admitted again, if it is still there
+//	its sandbox was released, exists  the watcher adopts it: output goes on after the cursor, deadline and limits go on;
+//	                                  if its request is gone, the watcher adopts it to end it
+//	its sandbox was never released    the watcher removes it: nothing ran in it; the request is admitted again
+//	its sandbox is on another site    the run is stranded: it waits for that site and keeps its workspace (I21)
+//	its sandbox was released, is gone the run is lost, or attempted again if its profile says so
+//	no sandbox was ever released      nothing was launched: the request is admitted again, if it is still there
 //
-// A sandbox that belongs to none of these is removed. A sandbox that its launcher cannot look at counts as present: if its run
-// was released, the run is adopted, and otherwise the sandbox is left alone. Adoption is the same road that a new request
-// takes, without the steps that are done already.
+// The watcher removes a sandbox that belongs to none of these. A sandbox that its launcher cannot examine counts as
+// present: if its run was released, the watcher adopts the run; otherwise it leaves the sandbox alone. An adopted run
+// takes the same road as a new request, without the steps that are already done.
 //
-// A watcher that is told to stop meanwhile finishes this first, within the time for stopping: otherwise a run that was not
-// taken up would go on with no watcher to end it. Where the next watcher of this process follows, that one does it, and this
-// one stops at once, because it might wait in vain for a site that was exchanged.
+// If the watcher is told to stop meanwhile, it first finishes this, within the time for stopping: otherwise a run that
+// was not taken up would go on with no watcher to end it. If another watcher of this process follows, that one does the
+// work and this one stops at once: its site may have been exchanged, and it might wait for the old one in vain.
 func (w *Watcher) takeOver(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
@@ -43,16 +43,16 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}}).do(ctx)
 }
 
-// recovery is the part of takeOver that follows once the outboxes are identified, and lives no longer than that. It owns what the
-// launchers have said: which sandboxes there are, and on which sites.
+// recovery is the part of takeOver after the outboxes are identified; it lives no longer than that. It owns the
+// launchers' answers: which sandboxes exist, and on which sites.
 type recovery struct {
 	*Watcher
-	left  remains                    // sandboxes that no record was settled with
+	left  remains                    // sandboxes that no settled record has claimed
 	sites map[string]string          // by launcher: the id of its site
 	bound map[sandbox.SandboxID]bool // the sandboxes of records that have not ended
 }
 
-// do settles every unfinished record, and removes what belongs to none.
+// do settles every unfinished record, then removes the sandboxes that belong to no record.
 func (rec *recovery) do(ctx context.Context) (err error) {
 	if rec.left, err = rec.listLeft(ctx); err != nil {
 		return err
@@ -81,10 +81,10 @@ func (rec *recovery) do(ctx context.Context) (err error) {
 	return nil
 }
 
-// settled is how many unfinished records are in memory at once.
+// settled bounds how many unfinished records are in memory at once.
 const settled = 256
 
-// settleAll settles every unfinished record, and takes its sandbox out of what is left.
+// settleAll settles every unfinished record, and takes each record's sandbox out of rec.left.
 func (rec *recovery) settleAll(ctx context.Context) error {
 	for after := int64(0); ; {
 		unfinished, err := rec.journal.Unfinished(ctx, after, settled)
@@ -104,7 +104,7 @@ func (rec *recovery) settleAll(ctx context.Context) error {
 	}
 }
 
-// recoveryBudget is how long a watcher that was told to stop may go on recovering.
+// recoveryBudget returns how long a watcher may go on recovering after it was told to stop.
 func (w *Watcher) recoveryBudget() time.Duration {
 	if w.keep.Load() {
 		return 0
@@ -119,10 +119,10 @@ func outlive(ctx context.Context, budget func() time.Duration) (context.Context,
 	return longer, func() { stop(); cancel() }
 }
 
-// listBudget is how long a launcher may take to say what there is.
+// listBudget bounds how long a launcher may take to answer about its sandboxes or its site.
 const listBudget = time.Minute
 
-// listLeft asks all launchers.
+// listLeft lists the sandboxes of all launchers.
 func (rec *recovery) listLeft(ctx context.Context) (remains, error) {
 	left := make(remains)
 	for name, launcher := range rec.config.Launchers {
@@ -132,14 +132,14 @@ func (rec *recovery) listLeft(ctx context.Context) (remains, error) {
 		}
 		left[name] = make(map[sandbox.SandboxID]sandbox.Handle)
 		for _, h := range handles {
-			h.Launcher = name // as profiles call it
+			h.Launcher = name // use the name that profiles use
 			left[name][h.Sandbox] = h
 		}
 	}
 	return left, nil
 }
 
-// list asks a launcher until it answers: its site may have gone away since the launcher was opened.
+// list asks a launcher for its sandboxes until it answers: its site may have gone away since the launcher was opened.
 func (rec *recovery) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
 	err = rec.untilAvailable(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
 		handles, err = launcher.List(ctx)
@@ -148,7 +148,7 @@ func (rec *recovery) list(ctx context.Context, name string, launcher sandbox.Lau
 	return handles, err
 }
 
-// untilAvailable asks until a launcher answers.
+// untilAvailable repeats ask until the launcher answers.
 func (rec *recovery) untilAvailable(ctx context.Context, what string, ask func(context.Context) error) error {
 	held := rec.notices.Flag("")
 	defer held.Close()
@@ -165,7 +165,7 @@ func (rec *recovery) untilAvailable(ctx context.Context, what string, ask func(c
 	}
 }
 
-// settle brings one unfinished record on its way.
+// settle decides what happens to one unfinished record: h is its sandbox, there whether it was found.
 func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
 	if box := rec.boxAside(record.Outbox); box != nil {
 		return rec.keepUnserved(ctx, box, record, h, there)
@@ -197,13 +197,13 @@ func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.H
 	case reason != "":
 		return rec.endUnrequested(ctx, record, reason)
 	case record.Handle == nil:
-		return nil // the first listing takes it up: nothing of it was launched
+		return nil // nothing was launched: the first listing admits it again
 	}
 	return rec.lose(ctx, box, record)
 }
 
-// settleUncertain settles a record although its sandbox cannot be looked at, and leaves the sandbox alone. A released sandbox
-// of an outbox that is not served may run: its record waits for the next start.
+// settleUncertain settles a record whose sandbox cannot be examined, and leaves the sandbox alone. If the sandbox was
+// released and its outbox is not served, the sandbox may run: its record waits for the next start.
 func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
 	rec.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
@@ -216,7 +216,7 @@ func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, re
 	return nil
 }
 
-// endUnrequested ends a run that has no sandbox and that no client waits for.
+// endUnrequested ends a run that has no sandbox and no waiting client.
 func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason delegation.Reason) error {
 	w.runs.Removals.Release(record.Sandbox)
 	crash.At("recover.gone")
@@ -225,14 +225,14 @@ func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason
 	})
 }
 
-// endUnconfigured ends a run of an outbox that is not served any more.
+// endUnconfigured ends a run of an outbox that is no longer in the configuration.
 func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) error {
 	rec.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
 	return rec.endUnrequested(ctx, record, delegation.ReasonOperator)
 }
 
-// lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
-// again where its profile says so.
+// lose handles a run whose sandbox is gone. If the run was already being ended, it ends for that reason. Otherwise it
+// is attempted again if its profile says so, and else it is lost.
 func (rec *recovery) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	rec.runs.Removals.Release(record.Sandbox)
 	if record.Ending != nil {
@@ -248,7 +248,7 @@ func (rec *recovery) lose(ctx context.Context, box *outbox.Outbox, record journa
 	return rec.end(ctx, box, record, change)
 }
 
-// end writes an end down and answers it.
+// end writes the run's end to the journal, then answers the client.
 func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Run, change journal.Change) error {
 	crash.At("recover.ended")
 	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
@@ -268,15 +268,16 @@ func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key s
 	}
 	if name, ok := delegation.ResponseNameFor(outbox.RecordID(record)); ok && box != nil {
 		if err := box.Respond(record.FileName, name, record.Reading(), outbox.ResponseOf(record)); err != nil {
-			box.Stumble("write a response", err) // it is tried again with each listing
-			return nil                           // whatever lies in its way is the client's, and must not keep the watcher from starting
+			box.Stumble("write a response", err) // each listing tries it again
+			// The obstacle is the client's doing, and must not keep the watcher from starting.
+			return nil
 		}
 	}
 	crash.At("recover.answered")
 	return w.journal.NoteAnswered(ctx, key)
 }
 
-// boxOf is the served outbox of an id.
+// boxOf returns the served outbox with this id, or nil.
 func (w *Watcher) boxOf(id string) *outbox.Outbox {
 	for _, box := range w.boxes {
 		if box.Serves(id) {
@@ -286,7 +287,8 @@ func (w *Watcher) boxOf(id string) *outbox.Outbox {
 	return nil
 }
 
-// boxAside is the box that would serve the outbox of an id if a name did not lead elsewhere.
+// boxAside returns the box that would serve the outbox with this id, if the outbox's name did not lead to another
+// directory; otherwise nil.
 func (w *Watcher) boxAside(id string) *outbox.Outbox {
 	for _, box := range w.boxes {
 		if box.WouldServe(id) {

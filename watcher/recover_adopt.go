@@ -9,10 +9,10 @@ import (
 	"torno/watcher/outbox"
 )
 
-// adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
-// does not allow it any more.
+// adopt takes over a sandbox and follows it to its end. If the request is gone, or if today's policy no longer allows
+// the run, adopt ends it.
 func (rec *recovery) adopt(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
-	if record.State == delegation.StateQueued { // the power went, and with it a move that is not flushed
+	if record.State == delegation.StateQueued { // a power failure has lost a move that was not flushed
 		if err := rec.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 	"torno/watcher/output"
 )
 
-// endOutput ends the live output of a run that ended under an earlier watcher, or without one, if that watcher did not do so.
+// endOutput ends the live output of a run that has already ended, if the watcher at that time did not end it, or if
+// there was none.
 func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	p, key := w.notes.Load(record.Key), record.RunKey()
 	if p.Segment == 0 {
@@ -30,11 +31,12 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	o.Live.Flush()
 }
 
-// unfinished says whether a run goes on, here or when it is taken up.
+// unfinished reports whether the run goes on, now or after it is taken up.
 func (rec *recovery) unfinished(ctx context.Context, key string) bool {
 	if rec.runs.Running(key) != nil {
 		return true
 	}
 	record, err := rec.journal.Get(ctx, key)
-	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded // what cannot be asked may go on
+	// If the journal cannot answer, the run may go on.
+	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded
 }

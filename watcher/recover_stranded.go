@@ -13,7 +13,7 @@ import (
 	"torno/watcher/run"
 )
 
-// askSites asks all launchers which site they have.
+// askSites asks every launcher for the id of its site.
 func (rec *recovery) askSites(ctx context.Context) (map[string]string, error) {
 	sites := make(map[string]string, len(rec.config.Launchers))
 	for name, launcher := range rec.config.Launchers {
@@ -28,12 +28,13 @@ func (rec *recovery) askSites(ctx context.Context) (map[string]string, error) {
 	return sites, nil
 }
 
-// isElsewhere says whether a run's sandbox is on another site than its launcher has.
+// isElsewhere reports whether the run's sandbox is on a site other than its launcher's present one.
 func (rec *recovery) isElsewhere(record journal.Run) bool {
 	return record.Handle != nil && record.Handle.On(rec.sites[record.Handle.Launcher]) != nil
 }
 
-// strand takes up a run whose sandbox is on another site. Where its outbox is not served, nothing but its workspace is taken.
+// strand takes up a run whose sandbox is on another site. If its outbox is not served, strand only keeps its workspace
+// reserved.
 func (rec *recovery) strand(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	if box != nil {
 		return rec.adopt(ctx, box, record, *record.Handle)
@@ -44,8 +45,8 @@ func (rec *recovery) strand(ctx context.Context, box *outbox.Outbox, record jour
 	return nil
 }
 
-// noteSite has the journal know the site of a sandbox that a launcher has listed: an earlier version did not note it, and a
-// site may have got another id with an upgrade.
+// noteSite records the site of a sandbox that a launcher has listed, because an earlier version did not record it, and
+// because an upgrade may have given the site another id.
 func (rec *recovery) noteSite(ctx context.Context, record journal.Run, h sandbox.Handle) error {
 	if h.Site == record.Handle.Site {
 		return nil
@@ -56,7 +57,7 @@ func (rec *recovery) noteSite(ctx context.Context, record journal.Run, h sandbox
 	return rec.journal.NoteSite(ctx, record.Key, noted)
 }
 
-// standing is where a run stands, as far as this watcher has to do with it.
+// standing returns where a run stands, as far as this watcher knows.
 func (w *Watcher) standing(key string) run.Standing {
 	if u := w.unserved.run(key); u != nil && u.why != nil {
 		return run.Standing{Stranded: "another site answers in the place of its own, and its outbox is not served"}
@@ -67,7 +68,7 @@ func (w *Watcher) standing(key string) run.Standing {
 	return run.Standing{}
 }
 
-// Abandon ends a stranded run without its sandbox, which may live on.
+// Abandon ends a stranded run but not its sandbox, which may live on.
 func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error) {
 	record, err := o.resolve(ctx, ref)
 	if err != nil {

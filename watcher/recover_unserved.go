@@ -11,9 +11,9 @@ import (
 	"torno/watcher/schedule"
 )
 
-// keepUnserved keeps a run whose outbox's directory is not there as it is, because its client may still wait. Its workspace
-// stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
-// cancelled meanwhile is ended.
+// keepUnserved keeps a run as it is while its outbox's directory is missing, because its client may still wait. The
+// workspace stays reserved. There are two exceptions: keepUnserved removes a sandbox if nothing ever ran there or its
+// run has ended, and it ends a run that an operator has cancelled meanwhile.
 func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := newUnserved(record, box)
 	defer rec.unserved.add(u)
@@ -40,7 +40,8 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 	return nil
 }
 
-// endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
+// endAside ends a run that was already being ended, because its sandbox can be removed now. Its client is answered when
+// the directory is back.
 func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
 	rec.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
 	rec.runs.Removals.Now(u.record.Key, h)
@@ -49,14 +50,15 @@ func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle
 	return rec.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
 
-// desert leaves a run whose sandbox is on another site, and whose outbox is not served, nothing but its workspace.
+// desert handles a run whose sandbox is on another site and whose outbox is not served. It only keeps the run's
+// workspace and subagent reserved.
 func (rec *recovery) desert(ctx context.Context, u *unserved) {
 	u.why, u.ticket = u.record.Handle.On(rec.sites[u.record.Handle.Launcher]), reservation(u.record)
 	rec.schedule.Reserve(ctx, u.ticket)
 	rec.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)
 }
 
-// reservation is the ticket of a run without a watcher: it keeps the run's workspace and its subagent.
+// reservation returns the ticket for a run without a watcher. The ticket reserves the run's workspace and its subagent.
 func reservation(record journal.Run) *schedule.Ticket {
 	return &schedule.Ticket{
 		Subject: schedule.Subject{Outbox: record.Outbox, Subagent: record.Subagent}, Above: record.Handle.Above,

@@ -5,10 +5,11 @@ import (
 	"torno/sandbox"
 )
 
-// remains are the sandboxes that an earlier watcher left, by launcher.
+// remains holds the sandboxes that an earlier watcher left, by launcher.
 type remains map[string]map[sandbox.SandboxID]sandbox.Handle
 
-// take returns the sandbox that is bound to a run; for a released run, the sandbox that its launcher has.
+// take removes and returns the record's sandbox. For a released run it searches only the launcher that made the
+// sandbox.
 func (left remains) take(record journal.Run) (h sandbox.Handle, there bool) {
 	for launcher, handles := range left {
 		if record.Handle != nil && record.Handle.Launcher != launcher {

@@ -8,10 +8,10 @@ import (
 	"torno/watcher/run"
 )
 
-// ErrLeftBehind is returned by Run when something of the watcher still waits for a call that does not return.
+// ErrLeftBehind is returned by Run when some goroutine of the watcher still waits for a call that does not return.
 var ErrLeftBehind = errors.New("a file system or a launcher does not answer, and what waits for it was left behind; the next start goes on with it")
 
-// endsInTime waits until the time for leaving is over, and says whether that was enough.
+// endsInTime waits for wait, at most as long as the watcher may take to leave. It reports whether wait has ended.
 func (w *Watcher) endsInTime(wait func()) bool {
 	over := make(chan struct{})
 	go func() {
@@ -28,8 +28,9 @@ func (w *Watcher) endsInTime(wait func()) bool {
 	}
 }
 
-// stopWorking responds to every request within the budget. Runs that wait get their response at once, running ones are drained
-// or ended, and what then still runs is killed. Where even that fails, as with a full disk, the next start responds.
+// stopWorking responds to every request within the budget. Waiting runs get their response at once. Running ones are
+// drained or ended; at the end of the budget the rest is killed. If even that fails, for example because the disk is
+// full, the next start responds.
 func (w *Watcher) stopWorking() {
 	w.endLeisure()
 	if w.keeps() {
@@ -68,7 +69,8 @@ func (w *Watcher) stopWorking() {
 	}
 }
 
-// Keep has the watcher leave what runs and what waits to the next one when it stops, whatever its configuration says.
+// Keep tells the watcher to leave running and waiting runs to the next watcher when it stops, whatever its
+// configuration says.
 func (w *Watcher) Keep() { w.keep.Store(true) }
 
 func (w *Watcher) keeps() bool { return w.config.Shutdown.Keep || w.keep.Load() }
@@ -79,7 +81,7 @@ func (w *Watcher) keepAll() {
 	w.endLife()
 }
 
-// patience is how long running children are left alone: long enough before the end of the budget for the ladder.
+// patience returns how long running children are left alone. The rest of the budget must suffice for the ladder.
 func (w *Watcher) patience() time.Duration {
 	if !w.config.Shutdown.Drain {
 		return 0

@@ -9,17 +9,17 @@ import (
 	"torno/internal/journal"
 )
 
-// respondToUntaken responds, when this watcher stops, to the requests of an earlier watcher that this one has not taken up:
+// respondToUntaken responds, when this watcher stops, to requests of an earlier watcher that this one did not take up:
 // to runs that ended under the earlier watcher, and to runs that waited under it, because this watcher was told to stop
-// before its first listing. It is called when all runs are over, or where none could be taken up. In that case it responds
-// to ended runs only, because the others may have a sandbox.
+// before its first listing. If recovered is true, all runs are over. If it is false, no run could be taken up; then
+// respondToUntaken responds to ended runs only, because the others may have a sandbox.
 func (w *Watcher) respondToUntaken(recovered bool) {
 	ctx, cancel := context.WithTimeout(w.life, w.config.Shutdown.Budget)
 	defer cancel()
 	for after := int64(0); ; {
 		unfinished, err := w.journal.Unfinished(ctx, after, settled)
 		if err != nil || len(unfinished) == 0 {
-			return // what is owed then is counted
+			return // owed counts the responses that are missing then
 		}
 		for _, record := range unfinished {
 			after = record.Seq
@@ -30,11 +30,11 @@ func (w *Watcher) respondToUntaken(recovered bool) {
 	}
 }
 
-// respondToOne responds to a run of an earlier watcher that has ended, or was never released.
+// respondToOne responds to a run of an earlier watcher that has ended or was never released.
 func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovered bool) error {
 	box := w.boxOf(record.Outbox)
 	if box == nil || w.runs.Running(record.Key) != nil || box.Trouble() != nil {
-		return nil //nolint:nilerr // the next watcher serves it, or does not
+		return nil //nolint:nilerr // leave it to the next watcher, if that watcher serves the outbox
 	}
 	switch {
 	case record.State == delegation.StateEnded:

@@ -19,16 +19,17 @@ import (
 	"torno/watcher/schedule"
 )
 
-// A run is unserved while it has not ended and its outbox is not served: the outbox's name leads to another directory, or the run is stranded
-// and its outbox is not in the configuration any more. No goroutine carries it. An operator can end it, or give it up, all the same.
+// unserved is a run that has not ended, or is not answered, and whose outbox is not served: the outbox's name leads to
+// another directory, or the run is stranded and its outbox is no longer in the configuration. No goroutine carries the
+// run. An operator can still end it or give it up.
 type unserved struct {
 	record journal.Run
-	box    *outbox.Outbox   // whose directory is not there; nil where the outbox is not in the configuration
-	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
-	handle sandbox.Handle   // of its sandbox; zero where the site that answers has none
-	why    error            // why it is stranded; nil where it is not
+	box    *outbox.Outbox   // the outbox whose directory is missing; nil if it is not in the configuration
+	ticket *schedule.Ticket // reserves the workspace and the subagent; nil without a sandbox
+	handle sandbox.Handle   // the run's sandbox; zero if the site that answers has none
+	why    error            // why the run is stranded; nil if it is not
 
-	turn chan struct{} // one operator at a time ends it
+	turn chan struct{} // lets one operator at a time end the run
 	over atomic.Bool
 }
 
@@ -36,8 +37,8 @@ func newUnserved(record journal.Run, box *outbox.Outbox) *unserved {
 	return &unserved{record: record, box: box, turn: make(chan struct{}, 1)}
 }
 
-// take waits for the turn to end the run. It returns when ctx is done, even if another operator's call hangs. If the run has ended
-// meanwhile, it returns ErrEnded.
+// take waits for the turn to end the run. It returns when ctx is done, even if another operator's call hangs. If the
+// run has ended meanwhile, it returns ErrEnded.
 func (u *unserved) take(ctx context.Context) (giveBack func(), err error) {
 	select {
 	case u.turn <- struct{}{}:
@@ -51,7 +52,7 @@ func (u *unserved) take(ctx context.Context) (giveBack func(), err error) {
 	return func() { <-u.turn }, nil
 }
 
-// unservedRuns are a watcher's unserved runs. It owns the list of them, which recovery fills.
+// unservedRuns holds a watcher's unserved runs. Recovery fills the list.
 type unservedRuns struct {
 	of sync.Map // by key
 
@@ -64,10 +65,9 @@ type unservedRuns struct {
 	life      context.Context // done when the watcher stops working
 }
 
-// add makes an unserved run known.
 func (all *unservedRuns) add(u *unserved) { all.of.Store(u.record.Key, u) }
 
-// run is the unserved run of a key, or nil.
+// run returns the unserved run with this key, or nil.
 func (all *unservedRuns) run(key string) *unserved {
 	u, ok := all.of.Load(key)
 	if !ok {
@@ -76,7 +76,7 @@ func (all *unservedRuns) run(key string) *unserved {
 	return u.(*unserved)
 }
 
-// why is why no watcher carries a run that has not ended, "" where one does.
+// why explains why no watcher carries an unfinished run, or returns "" if one does.
 func (all *unservedRuns) why(key string) string {
 	u := all.run(key)
 	switch {
@@ -90,14 +90,16 @@ func (all *unservedRuns) why(key string) string {
 	return "the directory of its outbox is not there: it goes on when the directory is back"
 }
 
-// cancel ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its site is back.
+// cancel ends an unserved run. It removes the sandbox before it writes the end down. A stranded run ends when its site
+// is back.
 func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 	giveBack, err := u.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer giveBack()
-	if u.record.Handle != nil { // a run without a sandbox needs no note: if it cannot be ended now, it may still start later
+	// A run without a sandbox needs no note: if it cannot be ended now, it may still start later.
+	if u.record.Handle != nil {
 		crash.At("unserved.noted")
 		if err := all.journal.NoteEnding(ctx, u.record.Key, journal.NewEnding(delegation.ReasonOperator, nil)); err != nil {
 			return err
@@ -115,7 +117,7 @@ func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 	return all.end(all.life, u, journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()})
 }
 
-// abandon ends an unserved run that is stranded without its sandbox, which may live on.
+// abandon ends a stranded, unserved run but not its sandbox, which may live on.
 func (all *unservedRuns) abandon(ctx context.Context, u *unserved) error {
 	switch {
 	case u.over.Load():
@@ -134,8 +136,8 @@ func (all *unservedRuns) abandon(ctx context.Context, u *unserved) error {
 	return all.end(all.life, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
 }
 
-// end writes the end of an unserved run down. The watcher answers it when the outbox's directory is back, and never where the outbox is not in
-// the configuration.
+// end writes down the end of an unserved run. The client is answered when the outbox's directory is back; if the outbox
+// is not in the configuration, it is never answered.
 func (all *unservedRuns) end(ctx context.Context, u *unserved, change journal.Change) error {
 	change.Answered = u.box == nil
 	crash.At("unserved.ended")
@@ -155,9 +157,8 @@ func (all *unservedRuns) end(ctx context.Context, u *unserved, change journal.Ch
 	return nil
 }
 
-// awaitSites asks for the sites of runs that are stranded and unserved, where no running goroutine of a run asks for them.
-// So the host learns that a site is back, and opens everything anew. It does the same when a launcher finds the site
-// again by itself.
+// awaitSites asks for the sites of stranded, unserved runs, because no run's goroutine asks for them. When a site is
+// back, or a launcher finds it again by itself, awaitSites has the outboxes opened anew.
 func (all *unservedRuns) awaitSites(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		stranded := false
@@ -177,7 +178,7 @@ func (all *unservedRuns) awaitSites(ctx context.Context) {
 	}
 }
 
-// isBackFor says whether the site of a stranded run answers.
+// isBackFor reports whether the site of a stranded run answers again.
 func (all *unservedRuns) isBackFor(ctx context.Context, u *unserved) bool {
 	ctx, cancel := context.WithTimeout(ctx, listBudget)
 	defer cancel()

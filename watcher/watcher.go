@@ -27,42 +27,45 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Config is all that a watcher is given. The outboxes, the journal and the launchers are opened, and closed, by the caller.
+// Config is everything that a watcher is given. The caller opens and closes the outboxes, the journal and the
+// launchers.
 type Config struct {
-	Outboxes   []outbox.Settings
-	Launchers  map[string]sandbox.Launcher // by the name that profiles use
-	Journal    *journal.Journal
-	Notes      *os.Root                                        // a directory of ours for how far the output of running children was taken; nil for none
-	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
-	Floor      workspace.Floor                                 // of what stays free where runs work
+	Outboxes  []outbox.Settings
+	Launchers map[string]sandbox.Launcher // by the name that profiles use
+	Journal   *journal.Journal
+	// Notes is our directory that records how far the output of running children was taken; nil for none.
+	Notes      *os.Root
+	Workspaces func(sandbox.Spec) (workspace.Directory, error) // opens the workspace of a run
+	Floor      workspace.Floor                                 // the space that must stay free where runs work
 	Retention  journal.Retention
 	MaxRunning int
 	Shutdown   Shutdown
-	Resources  []run.Resource          // what runs have beside their sandboxes, but for their sessions
-	Sessions   *session.Store          // nil where none is kept
-	Events     *events.Store           // of runs, for operators; nil where none are kept
-	Collect    collect.Rule            // which workspaces are removed
-	Prepared   map[string]run.Prepared // by launcher: its sandboxes that were made ahead of runs
-	Pools      func() []control.Pool   // how they stand, for operators; nil where nobody asks
-	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
+	Resources  []run.Resource          // a run's resources beside its sandbox and its session
+	Sessions   *session.Store          // nil if no sessions are kept
+	Events     *events.Store           // the events of runs, for operators; nil if none are kept
+	Collect    collect.Rule            // decides which workspaces are removed
+	Prepared   map[string]run.Prepared // by launcher: sandboxes that were made before a run needs them
+	Pools      func() []control.Pool   // the state of the pools, for operators; nil if it is not wanted
+	// Spending returns the model spending so far, by sandbox; nil if no run has a model.
 	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
-	Budgets  Budgets // of the model gateway; nil where there is none
+	Budgets  Budgets // budgets of the model gateway; nil without a gateway
 	Version  string
 	Timing   run.Timing
-	Clock    boot.Clock // by which the time of runs passes; zero means boot.Machine
-	// Now tells the time of day that is believed (package calendar), by which what is kept has an age; nil means time.Now. The journal goes by it, too.
+	Clock    boot.Clock // measures the time of runs; zero means boot.Machine
+	// Now returns the time of day that is believed (package calendar). The age of everything that is kept goes by it,
+	// in the journal too; nil means time.Now.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Shutdown says what happens to running children when the watcher is told to stop.
+// Shutdown tells what happens to running children when the watcher is told to stop.
 type Shutdown struct {
-	Keep   bool          // leave them, and what waits, to the next watcher
-	Drain  bool          // wait for them, as long as the budget lasts
-	Budget time.Duration // after it whatever still runs is killed
+	Keep   bool          // leave running and waiting runs to the next watcher
+	Drain  bool          // wait for running children until the budget is used up
+	Budget time.Duration // after it, everything that still runs is killed
 }
 
-// Watcher serves outboxes. New builds it, Run runs it once.
+// Watcher serves outboxes. New builds it; Run may be called once.
 type Watcher struct {
 	config    Config
 	timing    run.Timing
@@ -70,27 +73,27 @@ type Watcher struct {
 	notices   *notice.Board
 	notes     output.Notes
 	schedule  *schedule.Schedule
-	hangs     *hang.Calls // to workspaces
+	hangs     *hang.Calls // calls to workspaces that may hang
 	runs      *run.Runs
-	kept      *collect.Collector // of workspaces
+	kept      *collect.Collector // collects old workspaces
 	log       *slog.Logger
 	boxes     []*outbox.Outbox
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
-	unserved  *unservedRuns // runs that have not ended, or are not answered, and whose outbox is not served
-	looked    chan struct{} // closed when identify has looked at every outbox, or could not
-	again     chan struct{} // closed when the outboxes are to be opened anew
+	unserved  *unservedRuns // unfinished or unanswered runs whose outbox is not served
+	looked    chan struct{} // closed when Identify has looked at every outbox, or has failed
+	again     chan struct{} // closed when the outboxes should be opened anew
 	reopen    func()
-	accepting sync.Mutex // one decision of an operator's at a time
+	accepting sync.Mutex // lets operators decide one at a time
 
-	life       context.Context // done when the watcher stops working, some time after it stopped taking
+	life       context.Context // done when the watcher stops working, some time after it stopped taking requests
 	endLife    context.CancelFunc
-	leisure    context.Context // done when the watcher begins to stop; what can be left undone ends with it
+	leisure    context.Context // done when the watcher begins to stop; ends the work that can be left undone
 	endLeisure context.CancelFunc
 }
 
-// New prepares everything and touches nothing.
+// New builds a watcher and touches nothing outside it.
 func New(config Config) *Watcher {
 	if config.Now == nil {
 		config.Now = time.Now
@@ -125,7 +128,8 @@ func New(config Config) *Watcher {
 	return w
 }
 
-// resources are what runs have beside their sandboxes. A session is acquired first: where it is gone, no gateway is asked.
+// resources returns a run's resources beside its sandbox. The session comes first: if it is gone, no gateway needs to
+// be asked.
 func (c *Config) resources() []run.Resource {
 	if c.Sessions == nil {
 		return c.Resources
@@ -149,16 +153,16 @@ func lanesOf(boxes []outbox.Settings) (lanes []schedule.Lane) {
 	return lanes
 }
 
-// Ready is closed when the watcher has recovered and looks at its outboxes.
+// Ready returns a channel that is closed when the watcher has recovered and looks at its outboxes.
 func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 
-// Run takes over from an earlier watcher and serves the outboxes until ctx is done. Then it responds to every request that it
-// has and returns.
+// Run takes over from an earlier watcher and serves the outboxes until ctx is done. Then it responds to every request
+// that it has and returns.
 //
-// ErrLeftBehind says that a call did not return, to a file system for example, and that the goroutines that wait for it were
-// left behind. The process should end then.
+// Run returns ErrLeftBehind if a call did not return, to a file system for example, and goroutines still wait for it.
+// The process should end then.
 //
-// An *OwedError says that responses are owed or sandboxes are left, although the watcher was not told to keep them.
+// Run returns an *OwedError if it owes responses or leaves sandboxes although it was not told to keep them.
 func (w *Watcher) Run(ctx context.Context) (err error) {
 	var background sync.WaitGroup
 	stopped := false
@@ -234,24 +238,24 @@ func (w *Watcher) watchOutboxes(ctx context.Context) error {
 	return nil
 }
 
-// Hurry kills what still runs, when the operator asks a second time.
+// Hurry kills everything that still runs. It is called when the operator asks a second time.
 func (w *Watcher) Hurry() { w.runs.KillAll() }
 
-// beatNow has every outbox's clients told the news.
+// beatNow has every outbox send a heartbeat soon, so that its clients learn the news.
 func (w *Watcher) beatNow() {
 	for _, box := range w.boxes {
 		box.TellSoon()
 	}
 }
 
-// ReloadWaits tells clients and operators that a new configuration waits, until over is called.
+// ReloadWaits tells clients and operators that a new configuration is waiting, until over is called.
 func (w *Watcher) ReloadWaits(why error) (over func()) {
 	held := w.notices.Flag("")
 	held.Raise(delegation.NoticeReload, why)
 	return held.Close
 }
 
-// GatewayAway tells clients and operators that the model gateway cannot be had, until over is called.
+// GatewayAway tells clients and operators that the model gateway is not available, until over is called.
 func (w *Watcher) GatewayAway(why error) (over func()) {
 	held := w.notices.Flag("")
 	held.Raise(delegation.NoticeGateway, why)
@@ -265,7 +269,8 @@ func (w *Watcher) RouteFails() (over func()) {
 	return held.Close
 }
 
-// Unserved names the outboxes that wait for their own directory or an operator. It is known once the watcher is ready.
+// Unserved names the outboxes that wait for their own directory or for an operator. The list is final once the watcher
+// is ready.
 func (w *Watcher) Unserved() (names []string) {
 	for _, box := range w.boxes {
 		if !box.InOwnDirectory() {
@@ -275,7 +280,7 @@ func (w *Watcher) Unserved() (names []string) {
 	return names
 }
 
-// awaitLook waits until it is known which outboxes there are: operators may ask before.
+// awaitLook waits until the watcher has looked at all outboxes, because an operator may ask earlier.
 func (w *Watcher) awaitLook(ctx context.Context) error {
 	select {
 	case <-w.looked:
@@ -285,6 +290,6 @@ func (w *Watcher) awaitLook(ctx context.Context) error {
 	}
 }
 
-// Reopen is closed when the outboxes are to be opened anew by another watcher: the directory of one of them was not there and
-// may be now. This watcher serves on until it is told to stop.
+// Reopen returns a channel that is closed when another watcher should open the outboxes anew: a directory was missing
+// and may be back. This watcher serves on until it is told to stop.
 func (w *Watcher) Reopen() <-chan struct{} { return w.again }

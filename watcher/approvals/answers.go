@@ -9,10 +9,10 @@ import (
 	"torno/internal/approval"
 )
 
-// Ready has one when Due may have something.
+// Ready returns a channel that has a value when Due may have something.
 func (d *Desk) Ready() <-chan struct{} { return d.ready }
 
-// Again has the decisions that the agent has not taken be due once more: an attachment has broken, or they may be lost.
+// Again makes decisions due once more that the agent has not taken: an attachment has broken, or they may be lost.
 func (d *Desk) Again() {
 	d.mu.Lock()
 	clear(d.sent)
@@ -21,14 +21,14 @@ func (d *Desk) Again() {
 	notify(d.ready)
 }
 
-// Takes says whether a question could be taken.
+// Takes reports whether the desk still takes questions.
 func (d *Desk) Takes() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return !d.closed
 }
 
-// Due are the decisions that are to be sent now, each once.
+// Due returns the decisions that are to be sent now, each once.
 func (d *Desk) Due() (all []agent.Decision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *Desk) Due() (all []agent.Decision) {
 // glance is how often the desk looks at the clock: timers stand still while the machine sleeps.
 const glance = 5 * time.Second
 
-// Expire denies what has waited for too long, until ctx is done.
+// Expire denies questions that have waited too long, until ctx is done.
 func (d *Desk) Expire(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -63,7 +63,7 @@ func (d *Desk) Expire(ctx context.Context) {
 	}
 }
 
-// expire denies what is due, and says when the next is.
+// expire denies the questions whose time is over, and returns when to look again.
 func (d *Desk) expire() (next time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +82,7 @@ func (d *Desk) expire() (next time.Duration) {
 	return max(next, time.Millisecond)
 }
 
-// Close ends the desk with its run. It says how many questions came behind the end, and were dropped.
+// Close ends the desk with its run. It returns how many questions came after the end and were dropped.
 func (d *Desk) Close() (late int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,14 +93,14 @@ func (d *Desk) Close() (late int) {
 	return d.late
 }
 
-// Shut has the desk take no question any more: the run is at its end.
+// Shut stops the desk from taking questions: the run is at its end.
 func (d *Desk) Shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 }
 
-// PausedSoFar is Paused up to now.
+// PausedSoFar returns how long the run's clock has stood still up to now.
 func (d *Desk) PausedSoFar() time.Duration {
 	d.mu.Lock()
 	now, _ := d.now()
@@ -108,7 +108,7 @@ func (d *Desk) PausedSoFar() time.Duration {
 	return d.Paused(now)
 }
 
-// Paused is for how long the run's clock has stood still, up to a time since its release.
+// Paused returns how long the run's clock has stood still, up to a time since the run's release.
 func (d *Desk) Paused(now time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

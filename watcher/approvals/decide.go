@@ -20,7 +20,8 @@ func (d *Desk) decided(a approval.Approval) {
 	notify(d.ready)
 }
 
-// end ends a question that nobody will decide any more. Where the journal does not take it, it is tried again.
+// end ends a question that nobody will decide any more. If the journal does not take the end, the question stays open,
+// and a later call tries again.
 func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decider, why string) {
 	now, _ := d.now()
 	ended := a.Approval
@@ -40,10 +41,10 @@ func (d *Desk) note(a approval.Approval, always *journal.NumberedChange) error {
 	return d.Journal.Decide(d.Life, a, always)
 }
 
-// Decide applies somebody's decision. It is in the journal when this returns.
+// Decide applies somebody's decision. When it returns without an error, the decision is in the journal.
 func (d *Desk) Decide(by approval.Decision) error { return d.decide(by, nil) }
 
-// DecideAlways grants a question, and approves calls like it from then on, for this run.
+// DecideAlways grants a question, and from then on approves calls like it, for this run.
 func (d *Desk) DecideAlways(by approval.Decision) error {
 	d.mu.Lock()
 	call, known := d.calls[by.Number]
@@ -55,7 +56,7 @@ func (d *Desk) DecideAlways(by approval.Decision) error {
 	return d.decide(by, &rule)
 }
 
-// ErrNoAlways says that there is nothing by which calls like one could be known.
+// ErrNoAlways says that the desk does not know this call any more, so it cannot recognize calls like it.
 var ErrNoAlways = errors.New("calls like it cannot be known: what this one was is not known any more")
 
 func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
@@ -89,14 +90,15 @@ func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
 	return nil
 }
 
-// Was says whether a decision is in the journal already.
+// Was reports whether a decision is in the journal already.
 func (d *Desk) Was(by approval.Decision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return by.Number >= 1 && by.Number <= len(d.all) && d.all[by.Number-1].Is(by)
 }
 
-// Revoke ends all approvals without a question, for this run, and denies what waits. It says how many questions did.
+// Revoke ends, for this run, every approval without a question, and denies the questions that wait. It returns how many
+// waited.
 func (d *Desk) Revoke(why string) (pending int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +120,7 @@ func (d *Desk) Revoke(why string) (pending int, err error) {
 	return pending, nil
 }
 
-// change changes what the run may do.
+// change records and applies a change of the run's permissions.
 func (d *Desk) change(c journal.ApprovalChange) error {
 	crash.At("approval.changed")
 	if err := d.Journal.ChangeApprovals(d.Life, d.Run, d.changes+1, c); err != nil {

@@ -14,13 +14,13 @@ import (
 
 // The bounds of one run's questions.
 const (
-	maxPending = 8       // that wait at once
-	maxAsked   = 1000    // that the policy does not approve itself; those have a bound of their own
-	maxBytes   = 1 << 20 // of the agent's words, of all questions together, in the journal
-	maxDenied  = 16      // without a record, and not taken: as many as an adapter of ours holds
+	maxPending = 8       // questions that wait at once
+	maxAsked   = 1000    // recorded questions; calls that the policy itself approves come on top, with a bound of their own
+	maxBytes   = 1 << 20 // bytes of the agent's words in the journal, over all questions
+	maxDenied  = 16      // denials without a record that the agent has not taken; our adapters hold as many questions
 )
 
-// Journal is what a desk needs of the journal.
+// Journal is the part of the journal that a desk needs.
 type Journal interface {
 	Ask(context.Context, approval.Approval) error
 	Decide(ctx context.Context, a approval.Approval, always *journal.NumberedChange) error
@@ -30,42 +30,42 @@ type Journal interface {
 	ChangeApprovals(ctx context.Context, run string, number int, c journal.ApprovalChange) error
 }
 
-// Ports are what a desk needs of its run.
+// Ports connects a desk to its run.
 type Ports struct {
-	Run     string           // its key
-	Policy  *approval.Policy // nil where its profile has none: then every question is denied
-	Pause   time.Duration    // for how long its clock stands still at most; that is never the Policy's word, which may be a later one
+	Run     string           // the run's key
+	Policy  *approval.Policy // nil if the profile has none: then every question is denied
+	Pause   time.Duration    // how long the run's clock may stand still at most; not taken from Policy, which may be newer
 	Journal Journal
 	Life    context.Context        // done when the watcher stops working
-	Tell    func(delegation.Event) // shows what happened among the live events
+	Tell    func(delegation.Event) // adds an event to the live events
 	Log     *slog.Logger
 }
 
-// Desk has the questions of one run.
+// Desk keeps the questions of one run.
 type Desk struct {
 	Ports
-	changed chan struct{} // has one when what waits has changed
-	ready   chan struct{} // has one when an answer may be due
+	changed chan struct{} // has a value when the questions that wait have changed
+	ready   chan struct{} // has a value when an answer may be due
 
-	mu      sync.Mutex                    // guards what follows
-	since   func() (time.Duration, bool)  // since the run's release; false where that cannot be known; nil before it
-	clock   func(time.Duration) time.Time // what a clock on the wall showed then
+	mu      sync.Mutex                    // guards the fields below
+	since   func() (time.Duration, bool)  // time since the run's release; false if it cannot be known; nil before the release
+	clock   func(time.Duration) time.Time // the wall clock's time, for a time since the release
 	all     []journal.Asked
-	bytes   int                   // of the agent's words that the journal has of them
-	calls   map[int]approval.Call // of what waits, as far as this watcher has seen it
+	bytes   int                   // bytes of the agent's words in the journal
+	calls   map[int]approval.Call // calls of the questions that wait, as far as this watcher has seen them
 	meter   approval.Meter
-	rules   []approval.Rule // that the operator has added
+	rules   []approval.Rule // rules that the operator has added
 	changes int
 	revoked bool
 	closed  bool
-	late    int              // questions behind the end
-	denied  []agent.Decision // without a record, until the agent has them
+	late    int              // questions after the end
+	denied  []agent.Decision // denials without a record, until the agent has them
 	told    int              // how many of denied this attachment has sent
-	sent    map[int]bool     // by this attachment
-	noted   map[int]bool     // as taken, in the journal
+	sent    map[int]bool     // decisions that this attachment has sent
+	noted   map[int]bool     // decisions that the journal has as taken
 }
 
-// New is the desk of a run that has asked nothing yet.
+// New returns the desk of a run that has asked nothing yet.
 func New(p Ports) *Desk {
 	return &Desk{
 		Ports: p, changed: make(chan struct{}, 1), ready: make(chan struct{}, 1), calls: make(map[int]approval.Call), sent: make(map[int]bool),
@@ -73,14 +73,14 @@ func New(p Ports) *Desk {
 	}
 }
 
-// Begin says when the run was released: by a clock that nobody sets, and by the one on the wall.
+// Begin tells the desk when the run was released: by a clock that nobody sets, and by the wall clock.
 func (d *Desk) Begin(since func() (time.Duration, bool), clock func(time.Duration) time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.since, d.clock = since, clock
 }
 
-// now is the time since the release.
+// now returns the time since the release.
 func (d *Desk) now() (time.Duration, bool) {
 	if d.since == nil {
 		return 0, false
@@ -88,7 +88,7 @@ func (d *Desk) now() (time.Duration, bool) {
 	return d.since()
 }
 
-// Load takes up what an earlier watcher has noted.
+// Load takes up an earlier watcher's notes from the journal.
 func (d *Desk) Load(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,7 +109,7 @@ func (d *Desk) Load(ctx context.Context) error {
 		a := &d.all[i]
 		d.noted[a.Number] = a.Taken
 		d.bytes += wordsOf(a.Approval)
-		if a.Outcome == "" && !a.Cut { // its arguments are all there
+		if a.Outcome == "" && !a.Cut { // all of its arguments are there
 			d.calls[a.Number] = approval.Call{Tool: a.Tool, Arguments: []byte(a.Preview)}
 		}
 		if a.By == approval.ByPolicy && a.Outcome == approval.Granted {
@@ -123,10 +123,11 @@ func (d *Desk) Load(ctx context.Context) error {
 	return nil
 }
 
-// wordsOf counts the agent's words in a record.
+// wordsOf counts the bytes of the agent's words in a record.
 func wordsOf(a approval.Approval) int { return len(a.Ask) + len(a.Tool) + len(a.Preview) }
 
-// endOthers denies what was asked when the run was allowed something else: what is granted now is another thing. The agent may ask again.
+// endOthers denies the questions that were asked while the run had other permissions, because a grant would mean
+// something else now. The agent may ask again.
 func (d *Desk) endOthers() {
 	bound := d.binding()
 	for i := range d.all {
@@ -136,7 +137,7 @@ func (d *Desk) endOthers() {
 	}
 }
 
-// Changed has one when what waits has changed.
+// Changed returns a channel that has a value when the questions that wait have changed.
 func (d *Desk) Changed() <-chan struct{} { return d.changed }
 
 func notify(c chan struct{}) {
@@ -146,7 +147,7 @@ func notify(c chan struct{}) {
 	}
 }
 
-// binding is what a question is bound to now.
+// binding returns what binds a new question: the run and the version of its policy.
 func (d *Desk) binding() approval.Binding {
 	if d.Policy == nil {
 		return approval.Binding{Run: d.Run}

@@ -11,7 +11,7 @@ import (
 	"torno/internal/journal"
 )
 
-// Take takes a line of the adapter's that is about a question.
+// Take takes a line of the adapter about a question.
 func (d *Desk) Take(l agent.Line) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,12 +33,12 @@ func (d *Desk) asked(l agent.Line) {
 	same := before != nil && call.Digest(before.Binding) == before.Digest
 	now, known := d.now()
 	switch {
-	case d.closed && same: // it was read once more behind the end, and is over
+	case d.closed && same: // it was read once more after the end, and is over
 	case d.closed || !known:
 		d.late++
 	case err != nil:
 		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
-	case d.isRefused(l.Ask, call): // it was told once more before it had its denial
+	case d.isRefused(l.Ask, call): // the agent repeated it before it had its denial
 	case same:
 		d.again(before, call)
 	case d.Policy == nil:
@@ -51,7 +51,7 @@ func (d *Desk) asked(l agent.Line) {
 	}
 }
 
-// find is the question of a name, nil where there is none.
+// find returns the question with this name, or nil if there is none.
 func (d *Desk) find(ask string) *journal.Asked {
 	i := slices.IndexFunc(d.all, func(a journal.Asked) bool { return a.Ask == ask })
 	if i < 0 {
@@ -67,11 +67,11 @@ func (d *Desk) again(before *journal.Asked, call approval.Call) {
 		return
 	}
 	delete(d.sent, before.Number)
-	before.Taken = false // what asks again has no answer
+	before.Taken = false // an agent that asks again has no answer yet
 	notify(d.ready)
 }
 
-// tooMany says why a question is one too many, or "".
+// tooMany returns why the run may not ask another question now, or "" if it may.
 func (d *Desk) tooMany(now time.Duration) string {
 	pending := 0
 	for i := range d.all {
@@ -90,7 +90,7 @@ func (d *Desk) tooMany(now time.Duration) string {
 	return ""
 }
 
-// consider holds a question against the policy, and notes it.
+// consider checks a question against the policy, and notes it.
 func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	if why := d.tooMany(now); why != "" {
 		d.refuse(ask, call, why)
@@ -103,7 +103,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	a.Preview, a.Cut = call.Preview()
 	if outcome, why := d.judge(call, now); outcome != "" {
 		a.End(outcome, approval.ByPolicy, why, now)
-		a.Preview, a.Cut = "", false // nobody decides by it; the events have the call
+		a.Preview, a.Cut = "", false // nobody needs it for a decision; the events show the call
 	}
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
@@ -122,7 +122,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	notify(d.changed)
 }
 
-// judge is the policy's word, "" where others decide.
+// judge returns the policy's decision, or "" if others decide.
 func (d *Desk) judge(call approval.Call, now time.Duration) (approval.Outcome, string) {
 	policy := *d.Policy
 	policy.Allow = slices.Concat(policy.Allow, d.rules)
@@ -143,20 +143,22 @@ func (d *Desk) judge(call approval.Call, now time.Duration) (approval.Outcome, s
 
 // refuse denies a question without a record of it.
 func (d *Desk) refuse(ask string, call approval.Call, why string) {
-	if len(d.denied) < maxDenied { // an adapter of ours does not ask so often without an answer
+	if len(d.denied) < maxDenied { // our own adapters do not ask so often without an answer
 		bound := approval.Binding{Run: d.Run}
 		d.denied = append(d.denied, agent.Decision{Ask: ask, Digest: call.Digest(bound), Run: d.Run, Why: why})
 	}
 	notify(d.ready)
 }
 
-// isRefused says whether a question was denied without a record, and the agent does not have that yet. Desk.Again sends it once more.
+// isRefused reports whether a question was denied without a record, and the agent does not have the denial yet.
+// Desk.Again has the denial sent once more.
 func (d *Desk) isRefused(ask string, call approval.Call) bool {
 	digest := call.Digest(approval.Binding{Run: d.Run})
 	return slices.ContainsFunc(d.denied, func(denial agent.Decision) bool { return denial.Ask == ask && denial.Digest == digest })
 }
 
-// taken notes that the agent has a decision. The journal is told once of each: a child may ask again, and take again, without end.
+// taken notes that the agent has a decision. It tells the journal once for each question: a child may ask again, and
+// take again, without end.
 func (d *Desk) taken(l agent.Line) {
 	d.forget(l.Ask)
 	a := d.find(l.Ask)
@@ -181,7 +183,7 @@ func (d *Desk) taken(l agent.Line) {
 	d.noted[a.Number] = true
 }
 
-// forget drops the denials of a question that have no record: the agent has them, or wants none any more.
+// forget drops the denials of a question that have no record: the agent has them, or does not want them any more.
 func (d *Desk) forget(ask string) {
 	var left []agent.Decision
 	told := 0

@@ -6,7 +6,7 @@ import (
 	"torno/internal/approval"
 )
 
-// Pending are the questions that wait, as a status shows them.
+// Pending returns the questions that wait, as a status shows them.
 func (d *Desk) Pending() (all []delegation.PendingApproval) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -21,7 +21,8 @@ func (d *Desk) Pending() (all []delegation.PendingApproval) {
 	return all
 }
 
-// deciders are none where the run's profile has no approvals any more: what was asked before is denied as soon as the journal takes that.
+// deciders returns who may decide. It returns nobody if the run's profile has no approvals any more: earlier questions
+// are denied as soon as the journal takes that.
 func (d *Desk) deciders() (names []string) {
 	if d.Policy == nil {
 		return nil
@@ -32,7 +33,7 @@ func (d *Desk) deciders() (names []string) {
 	return names
 }
 
-// askedEvent tells of a question. What is asked is the child's word.
+// askedEvent returns the event that shows a question. The question is the child's word.
 func (d *Desk) askedEvent(a approval.Approval, call approval.Call) delegation.Event {
 	expires := d.clock(a.Expires)
 	return delegation.Event{
@@ -41,7 +42,7 @@ func (d *Desk) askedEvent(a approval.Approval, call approval.Call) delegation.Ev
 	}
 }
 
-// decidedEvent tells how a question was decided.
+// decidedEvent returns the event that tells how a question was decided.
 func (d *Desk) decidedEvent(a approval.Approval) delegation.Event {
 	return delegation.Event{
 		Type: delegation.EventDecided, Tool: &agent.Tool{Name: a.Tool}, Text: a.Why,

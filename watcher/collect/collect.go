@@ -19,7 +19,7 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Place is where, beneath an outbox, clients make workspaces.
+// Place is the directory below an outbox where clients make workspaces.
 const Place = "workspaces"
 
 // Outbox is an outbox whose workspaces are looked after.
@@ -28,24 +28,25 @@ type Outbox struct {
 	Dir      *delegation.Dir
 }
 
-// Ports are what a Collector needs of the watcher.
+// Ports lists the functions of the watcher that a Collector needs.
 type Ports struct {
 	Journal *journal.Journal
-	// Take keeps the workspace of a subagent from runs until release is called. It fails with ErrInUse while a run needs it.
+	// Take keeps runs away from the workspace of a subagent until release is called. While a run needs the workspace,
+	// Take fails with ErrInUse.
 	Take func(ctx context.Context, o Outbox, id delegation.SubagentID) (release func(), err error)
-	// Reads says whether a run that is not over may read what lies at a path.
+	// Reads reports whether an unfinished run may read at path.
 	Reads func(path string) bool
-	// GoesOn says whether a session is kept with which a subagent may go on.
+	// GoesOn reports whether a session is kept that the subagent may continue.
 	GoesOn func(outbox string, id delegation.SubagentID) bool
 	// Open opens the directory that a spec's workspace names, as a launcher would.
 	Open  func(sandbox.Spec) (workspace.Directory, error)
 	Hangs *hang.Calls
-	// Now tells the time of day that is believed (package calendar): a clock that is set must not empty an outbox.
+	// Now returns the time of day that is believed (package calendar): setting the clock must not empty an outbox.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// ErrInUse says that a run needs a workspace.
+// ErrInUse means that a run needs the workspace.
 var ErrInUse = errors.New("a run uses it, or waits for it")
 
 // Collector looks after the workspaces of all outboxes. It is safe for concurrent use.
@@ -55,20 +56,20 @@ type Collector struct {
 	boxes func() []*box
 }
 
-// box is an outbox under the collector's care.
+// box is an outbox that the collector looks after.
 type box struct {
 	Outbox
 	*Collector
-	soon   chan struct{} // there is something to remove
-	copies chan struct{} // holds one: a copy is made
+	soon   chan struct{} // wakes the loop: there is something to remove
+	copies chan struct{} // has room for one, so that only one copy is made at a time
 
 	filling sync.Mutex
 	fills   map[string]bool // names of directories that are being filled
 
-	mu sync.Mutex // one look at a time
+	mu sync.Mutex // only one look at a time
 }
 
-// New looks after nothing yet. Which outboxes there are is asked once, when that is needed.
+// New returns a Collector that looks after nothing yet. It calls outboxes once, when it first needs them.
 func New(ports Ports, outboxes func() []Outbox, rule Rule) *Collector {
 	c := &Collector{Ports: ports, rule: rule}
 	c.boxes = sync.OnceValue(func() (all []*box) {
@@ -89,10 +90,11 @@ func (c *Collector) boxOf(outbox string) *box {
 	return nil
 }
 
-// hangTime is how long the file system may take to open a few directories.
+// hangTime bounds how long the file system may take to open a few directories.
 const hangTime = 2 * time.Second
 
-// Begin notes that a run begins in a directory, where that is its subagent's in its outbox. made says that its client has just made it.
+// Begin notes in the journal that a run begins in a directory, if the directory is the subagent's workspace in its
+// outbox. made tells that the client has just made it.
 func (c *Collector) Begin(ctx context.Context, outbox string, id delegation.SubagentID, held tree.ID, made bool) {
 	b := c.boxOf(outbox)
 	if b == nil || !c.rule.covers(made) {
@@ -100,7 +102,7 @@ func (c *Collector) Begin(ctx context.Context, outbox string, id delegation.Suba
 	}
 	is, err := b.far(ctx, func() (inode.Directory, error) { return b.identify(id, held) })
 	if errors.Is(err, errElsewhere) || errors.Is(err, fs.ErrNotExist) {
-		return // it is a parent's own
+		return // the workspace is some other directory of the parent's
 	}
 	if err == nil {
 		err = c.Journal.NoteWorkspace(ctx, journal.Workspace{Outbox: b.ID, Subagent: id, Directory: is, Made: made, Used: c.Now()})
@@ -110,7 +112,7 @@ func (c *Collector) Begin(ctx context.Context, outbox string, id delegation.Suba
 	}
 }
 
-// End notes that a run is over, and what its workspace holds; 0 where that is not known.
+// End notes that a run is over, and how many bytes its workspace holds, or 0 if that is not known.
 func (c *Collector) End(ctx context.Context, outbox string, id delegation.SubagentID, bytes int64) {
 	if c.boxOf(outbox) == nil || c.rule.Which == None {
 		return
@@ -122,7 +124,7 @@ func (c *Collector) End(ctx context.Context, outbox string, id delegation.Subage
 
 var errElsewhere = errors.New("the workspace is another directory")
 
-// identify says which directory a subagent's workspace is, if it is the one that is held.
+// identify returns the identity of a subagent's workspace, if the workspace is the held directory.
 func (b *box) identify(id delegation.SubagentID, held tree.ID) (is inode.Directory, err error) {
 	place, err := b.open(Place)
 	if err != nil {
@@ -155,7 +157,7 @@ func (b *box) open(path string) (*os.File, error) {
 	return tree.OpenBeneath(top, path)
 }
 
-// path is where a workspace lies, as runs' mounts name it.
+// path returns the path of a workspace, as the mounts of runs name it.
 func (b *box) path(id delegation.SubagentID) string {
 	return filepath.Join(b.Dir.Path(), Place, id.String())
 }

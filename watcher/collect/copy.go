@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	copyPrefix = ".torno-copy-" // of the names of directories in which copies are made
-	// basePrefix begins the name of what a child was given, beside its workspace and out of its reach. The subagent's id follows.
+	copyPrefix = ".torno-copy-" // begins the names of directories where copies are made
+	// basePrefix begins the name of the base: the state that a child was given, kept beside its workspace and out of
+	// its reach. The subagent's id follows.
 	basePrefix = delegation.BasePrefix
 
 	mostCopyBytes   = 8 << 30
@@ -32,11 +33,11 @@ const (
 	copyTime        = 10 * time.Minute
 )
 
-// Copy makes the workspace of a subagent as a copy, unless it is made already, and says what was left out.
+// Copy makes the workspace of a subagent as a copy, unless it exists already, and lists the files that were left out.
 //
-// The journal has it first (I9). The copy grows under a name of its own, together with a second one, the base, with which the parent
-// compares; both get their names when they are whole, the workspace last. What an end in the middle leaves is removed like a workspace that
-// is over the rule, and the next run begins anew.
+// The journal notes the copy first (I9). The copy grows under a temporary name, next to a second copy, the base. The
+// parent compares the result with the base. Both get their final names when they are whole, the workspace last. If the
+// watcher dies in the middle, the rest is removed like a workspace that is over the rule, and the next run begins anew.
 func (c *Collector) Copy(ctx context.Context, outbox string, id delegation.SubagentID, spec sandbox.Spec, room func(tree.Space) error) ([]string, error) {
 	b := c.boxOf(outbox)
 	if b == nil {
@@ -59,7 +60,7 @@ func (c *Collector) Copy(ctx context.Context, outbox string, id delegation.Subag
 	return m.create(ctx)
 }
 
-// making is one copy that is made.
+// making is the state of one copy while it is made.
 type making struct {
 	*box
 	id     delegation.SubagentID
@@ -67,10 +68,10 @@ type making struct {
 	room   func(tree.Space) error
 	origin string
 	copied tree.Copied
-	base   int64 // bytes of what the child was given, beside its workspace
+	base   int64 // bytes of the base, which lies beside the workspace
 }
 
-// isOurs refuses a directory at the workspace's place that is no copy of what the request names.
+// isOurs refuses a directory in the workspace's place that is not a copy of the directory that the request names.
 func (m *making) isOurs(ctx context.Context, is inode.Directory) error {
 	known, ok, err := m.Journal.WorkspaceOf(ctx, m.ID, m.id)
 	if err != nil || ok && known.Directory.Same(is) && known.Origin == m.origin {
@@ -83,7 +84,7 @@ func (m *making) isOurs(ctx context.Context, is inode.Directory) error {
 	}
 }
 
-// create makes the copy, and leaves it behind when ctx ends and the file system does not answer.
+// create makes the copy. If ctx ends and the file system does not answer, create leaves the call behind.
 func (m *making) create(ctx context.Context) ([]string, error) {
 	if err := m.dropOldBase(ctx); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (m *making) create(ctx context.Context) ([]string, error) {
 		return struct{}{}, m.fill(ctx, staging.Name)
 	}, nil)
 	if errors.Is(err, workspace.ErrHangs) && ctx.Err() == nil {
-		m.removeSoon(staging.Name) // it was not begun
+		m.removeSoon(staging.Name) // the call has not begun
 	}
 	if no, ok := errors.AsType[*tree.NoCopyError](err); ok {
 		return nil, &delegation.Refusal{
@@ -118,7 +119,7 @@ func (m *making) create(ctx context.Context) ([]string, error) {
 	return m.said(), nil
 }
 
-// busy notes which directories are being filled, and so are not to be removed.
+// busy notes whether a directory is being filled. While it is, it must not be removed.
 func (b *box) busy(name string, is bool) {
 	b.filling.Lock()
 	defer b.filling.Unlock()
@@ -135,7 +136,7 @@ func (b *box) isBusy(name string) bool {
 	return b.fills[name]
 }
 
-// removeSoon has removed what is left of a directory that was being filled.
+// removeSoon wakes the loop to remove the rest of a directory that was being filled.
 func (b *box) removeSoon(name string) {
 	b.busy(name, false)
 	select {
@@ -144,8 +145,8 @@ func (b *box) removeSoon(name string) {
 	}
 }
 
-// fill makes both copies. All that it does in the outbox it does with the rights of the owner of the outbox's workspaces: where root would
-// have to be careful, the kernel is.
+// fill makes both copies. Everything that it does in the outbox, it does with the rights of the owner of the outbox's
+// workspaces. So the kernel does the checks that root would have to do with care.
 func (m *making) fill(ctx context.Context, name string) error {
 	from, err := m.Open(sandbox.Spec{Mounts: []sandbox.Mount{*m.spec.CopyOf}, Owners: m.spec.Owners})
 	if err != nil {
@@ -185,7 +186,7 @@ func (m *making) fill(ctx context.Context, name string) error {
 	return m.publish(ctx, place, staging, work, base, owner)
 }
 
-// bounds are those of the run's workspace, below the host's own.
+// bounds returns the limits of the run's workspace, or the host's own limits if those are lower.
 func (m *making) bounds(owner mounts.User) tree.CopyBounds {
 	atMost := func(limit, most int64) int64 {
 		if limit > 0 {
@@ -199,7 +200,7 @@ func (m *making) bounds(owner mounts.User) tree.CopyBounds {
 	}
 }
 
-// ensurePlace opens the directory of workspaces, and makes it where there is none.
+// ensurePlace opens the directory of workspaces, and makes it if it is missing.
 func (m *making) ensurePlace() (*os.File, mounts.User, error) {
 	place, owner, err := m.place()
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -226,7 +227,7 @@ func (m *making) ensurePlace() (*os.File, mounts.User, error) {
 	return m.place()
 }
 
-// stage makes the directories that are filled.
+// stage makes the empty directories for fill.
 func (m *making) stage(place *os.File, name string, owner mounts.User) (staging, work, base *os.File, err error) {
 	crash.At("copy.staged")
 	err = owner.Do(func() error {
@@ -248,7 +249,8 @@ func (m *making) stage(place *os.File, name string, owner mounts.User) (staging,
 	return staging, work, base, err
 }
 
-// publish gives both copies their names. From the moment in which the workspace has its own, it is the subagent's, and whole.
+// publish gives both copies their final names. From the moment that the workspace has its name, it is whole and belongs
+// to the subagent.
 func (m *making) publish(ctx context.Context, place, staging, work, base *os.File, owner mounts.User) error {
 	workIs, err := inode.Of(work)
 	if err != nil {
@@ -280,7 +282,7 @@ func (m *making) publish(ctx context.Context, place, staging, work, base *os.Fil
 	})
 }
 
-// dropOldBase removes what an earlier copy of the subagent's was compared with, now that this one is gone.
+// dropOldBase removes the base of the subagent's earlier copy, because that copy is gone.
 func (m *making) dropOldBase(ctx context.Context) error {
 	leaving, err := m.Journal.LeavingWorkspaces(ctx, m.ID)
 	if err != nil {
@@ -294,7 +296,7 @@ func (m *making) dropOldBase(ctx context.Context) error {
 	return nil
 }
 
-// isBaseInUse says whether a leaving directory is what a workspace that is kept is compared with.
+// isBaseInUse reports whether a leaving directory is the base of a workspace that is kept.
 func (b *box) isBaseInUse(ctx context.Context, w journal.LeavingWorkspace) bool {
 	if !strings.HasPrefix(w.Name, basePrefix) {
 		return false
@@ -303,15 +305,15 @@ func (b *box) isBaseInUse(ctx context.Context, w journal.LeavingWorkspace) bool 
 	return err != nil || ok && known.Origin != ""
 }
 
-// mostSaid is how much of what was left out a response names.
+// mostSaid is how many of the omitted files a response names.
 const mostSaid = 5
 
-// where says where the copy is, to a parent that looks for the child's work in what it named.
+// where tells a parent where the copy is, because it may look for the child's work in the directory that it named.
 func (m *making) where() string {
 	return fmt.Sprintf("The child works in a copy of its workspace, which is %s/%s in the outbox.", Place, m.id)
 }
 
-// said is what a parent should know of the copy.
+// said returns the sentences about the copy for the parent.
 func (m *making) said() []string {
 	c := m.copied
 	said := []string{m.where(), fmt.Sprintf("%d files were copied, %d bytes.", c.Files, c.Bytes)}

@@ -1,8 +1,9 @@
-// Package collect makes workspaces that are copies, and removes workspaces that nothing needs any more. A client makes a workspace for a subagent below workspaces in its
-// outbox, and leaves it there when it has taken the answer.
+// Package collect makes workspaces that are copies, and removes workspaces that nothing needs any more. A client makes
+// a workspace for a subagent below the directory workspaces of its outbox, and leaves it there when it has taken the
+// answer.
 //
 //	c := collect.New(ports, outboxes, rule)
-//	c.Copy(ctx, outbox, id, spec, room)    // a run is to work in a copy
+//	c.Copy(ctx, outbox, id, spec, room)    // a run will work in a copy
 //	c.Begin(outbox, id, directory, made)   // a run begins in a workspace
 //	c.End(outbox, id, bytes)               // and is over
 //	go c.Loop(ctx)                         // looks each hour
@@ -10,17 +11,20 @@
 //
 // # What it promises
 //
-//   - A workspace is a directory and not a name (I21): which one it is, and that its client made it, is in the journal from before the
-//     run. A directory that took its place is another one, and stays. Where the file system does not note when a directory was made, as
-//     NFS and old ext4, that cannot be told: there nothing is removed, and a look says so.
-//   - Nothing is removed while it is referenced: by a run that is queued, runs or waits, as its workspace or as context that it reads,
-//     by a request or an answer in the outbox, or by a session with which its subagent may go on.
-//   - The journal has it first (I9). Then the directory gets another name, under which no request finds it, in the same moment for all;
-//     what is begun is gone on with after any end. So nobody finds a half of one.
-//   - It is emptied by handle, with the rights of its owner (I18): no link is followed, no mount is entered, and root's or another
-//     user's file that the owner could not remove stays.
-//   - The work comes in small pieces, at most a twentieth of a core for each outbox (I25). A file system that hangs keeps its own outbox
-//     waiting, and nothing else.
-//   - A copy is whole or is not there: it gets its name last, and what an end in the middle leaves is removed as above.
-//   - A clock that is set does not empty an outbox: what is too old by it has to be so for an hour that no clock measures.
+//   - A workspace is a directory and not a name (I21). Before the run, the journal records which directory it is and
+//     that its client made it. If another directory took its place, that directory stays. Some file systems, like NFS
+//     and old ext4, do not record when a directory was made. There the two cannot be told apart, so nothing is
+//     removed, and a look says so.
+//   - Nothing is removed while something refers to it: a queued, running or waiting run that has it as its workspace
+//     or reads it as context, a request or an answer in the outbox, or a session that its subagent may continue.
+//   - The journal has the removal first (I9). Then the directory gets another name in one step, and no request finds
+//     it under that name. So nobody finds half a workspace. A removal that has begun goes on after a restart.
+//   - A workspace is emptied by handle, with the rights of its owner (I18): no link is followed and no mount is
+//     entered. A file of root's or of another user, which the owner could not remove, stays.
+//   - The work is done in small pieces and takes at most a twentieth of a core for each outbox (I25). A file system
+//     that hangs delays its own outbox only.
+//   - A copy is whole or does not exist: it gets its name last. If the watcher dies in the middle, the rest is removed
+//     as above.
+//   - Setting the clock does not empty an outbox: package calendar believes a jump of the clock only after an hour
+//     that it measures by CLOCK_BOOTTIME, which nobody can set.
 package collect

@@ -13,25 +13,25 @@ import (
 	"torno/internal/tree"
 )
 
-// Ask is what an operator wants of a look.
+// Ask tells what an operator wants from a look.
 type Ask struct {
 	DryRun bool
-	Age    time.Duration // instead of the rule's; 0 for the rule's
+	Age    time.Duration // used instead of the rule's age; 0 for the rule's
 }
 
-// Found is a workspace that a look has come by.
+// Found is a workspace that a look has found.
 type Found struct {
 	journal.Workspace
 	Name string // of its outbox
-	Over string // why it is over the rule; "" where it is kept
+	Over string // why it is over the rule; "" if it is not
 	Kept string // why it is kept although it is over
-	Gone bool   // it was there no more, or is being removed now
+	Gone bool   // it no longer exists, or is being removed now
 }
 
-// lookEvery is how often an outbox is looked at.
+// lookEvery is the interval between two looks at an outbox.
 const lookEvery = time.Hour
 
-// Loop looks at all outboxes each hour, and goes on first with what was begun, until ctx is done.
+// Loop first finishes removals that were begun, then looks at all outboxes each hour, until ctx is done.
 func (c *Collector) Loop(ctx context.Context) {
 	done := make(chan struct{})
 	for _, b := range c.boxes() {
@@ -59,7 +59,7 @@ func (b *box) loop(ctx context.Context) {
 	}
 }
 
-// Look looks at every outbox, or at one by its id, and has removed what is over the rule.
+// Look looks at every outbox, or at the outbox with the given id, and has workspaces removed that are over the rule.
 func (c *Collector) Look(ctx context.Context, outbox string, ask Ask) (all []Found, err error) {
 	for _, b := range c.boxes() {
 		if outbox != "" && outbox != b.ID {
@@ -108,7 +108,7 @@ func (b *box) look(ctx context.Context, ask Ask) ([]Found, error) {
 	return all, nil
 }
 
-// judge looks whether a workspace that is over the rule is needed, and has it removed if it is not.
+// judge finds out whether a workspace that is over the rule is still needed, and has it removed if it is not.
 func (b *box) judge(ctx context.Context, w journal.Workspace, dryRun bool) (kept string, gone bool) {
 	if kept = b.references(w.Subagent); kept != "" {
 		return kept, false
@@ -127,7 +127,7 @@ func (b *box) judge(ctx context.Context, w journal.Workspace, dryRun bool) (kept
 		return err.Error(), false
 	}
 	release = sync.OnceFunc(release)
-	if kept = b.references(w.Subagent); kept != "" || dryRun { // a request that came since goes before
+	if kept = b.references(w.Subagent); kept != "" || dryRun { // a request that came meanwhile has priority
 		release()
 		return kept, false
 	}
@@ -138,10 +138,11 @@ func (b *box) judge(ctx context.Context, w journal.Workspace, dryRun bool) (kept
 	return "", true
 }
 
-// errUnborn is why a workspace is never removed.
+// errUnborn explains why a workspace is never removed.
 var errUnborn = errors.New("its file system does not tell when a directory was made, so another one in its place would look the same: remove it by hand")
 
-// isWorkspace says whether a directory is the workspace that was noted. An inode alone does not tell: it is given again.
+// isWorkspace reports whether a directory is the workspace in the journal. The inode number alone proves nothing,
+// because the file system reuses it.
 func isWorkspace(noted journal.Workspace, found inode.Directory) (bool, error) {
 	if found.Birth == 0 || noted.Directory.Birth == 0 {
 		return false, errUnborn
@@ -149,7 +150,7 @@ func isWorkspace(noted journal.Workspace, found inode.Directory) (bool, error) {
 	return found.Same(noted.Directory), nil
 }
 
-// references say what needs a workspace beside a run, or "".
+// references tells what else needs a workspace, besides a run that works in it, or returns "".
 func (b *box) references(id delegation.SubagentID) string {
 	for _, file := range []struct{ name, what string }{
 		{delegation.RequestName(id), "its request is still in the outbox"}, {delegation.ResponseName(id), "its answer was not taken yet"},
@@ -167,7 +168,7 @@ func (b *box) references(id delegation.SubagentID) string {
 	return ""
 }
 
-// isThere says whether a workspace is still the directory that it was.
+// isThere reports whether the workspace is still the directory that the journal knows.
 func (b *box) isThere(ctx context.Context, w journal.Workspace) (bool, error) {
 	now, err := b.far(ctx, func() (inode.Directory, error) { return b.identityAt(w.Subagent.String()) })
 	switch {

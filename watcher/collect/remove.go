@@ -24,8 +24,9 @@ import (
 // leavingPrefix begins the names of workspaces that are being removed.
 const leavingPrefix = ".torno-leaving-"
 
-// part has a workspace removed: the journal has it first, and then it gets a name under which nothing finds it. The rest is done soon.
-// Until it has that name, or never gets it, it is kept from runs, also where the file system hangs in the middle.
+// part begins the removal of a workspace: it writes to the journal, then renames the workspace so that nothing finds
+// it. The loop does the rest soon. part keeps runs away until the workspace has its new name or will never get it, even
+// if the file system hangs in the middle.
 func (b *box) part(ctx context.Context, w journal.Workspace, release func()) error {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -46,7 +47,7 @@ func (b *box) part(ctx context.Context, w journal.Workspace, release func()) err
 	_, err := hang.Do(limited, b.Hangs, b.Dir.Path(), func() (struct{}, error) { defer release(); return struct{}{}, b.putAside(leaving) }, nil)
 	switch {
 	case errors.Is(err, workspace.ErrHangs), errors.Is(err, errAside):
-		return err // the next look finds out what became of it
+		return err // the next look finds out how it ended
 	case err != nil:
 		return errors.Join(err, b.takeBack(ctx, leaving))
 	}
@@ -57,7 +58,8 @@ func (b *box) part(ctx context.Context, w journal.Workspace, release func()) err
 	return nil
 }
 
-// putAside gives a workspace its other name. What had been put in its place in this moment gets its own name back.
+// putAside renames a workspace. If another directory was put in its place at this moment, putAside gives that directory
+// its name back.
 func (b *box) putAside(w journal.LeavingWorkspace) error {
 	place, owner, err := b.place()
 	if err != nil {
@@ -78,10 +80,10 @@ func (b *box) putAside(w journal.LeavingWorkspace) error {
 	return nil
 }
 
-// errAside says that a directory lies under the name that was meant for the workspace.
+// errAside means that a directory lies under the name that was meant for the workspace.
 var errAside = errors.New("it lies under another name until its own is free")
 
-// putBack gives a directory its own name back. While another directory has that name, it stays where it is.
+// putBack gives a directory its own name back. While another directory has that name, putBack leaves it where it is.
 func putBack(place *os.File, owner mounts.User, w journal.LeavingWorkspace) error {
 	name := w.Subagent.String()
 	if err := owner.Do(func() error { return tree.Rename(place, w.Name, name) }); err != nil {
@@ -90,8 +92,8 @@ func putBack(place *os.File, owner mounts.User, w journal.LeavingWorkspace) erro
 	return nil
 }
 
-// notMeant deals with a foreign directory at a leaving workspace's name: a watcher may have put it aside and died before it
-// looked. The journal knows of it until it has its name back.
+// notMeant handles a foreign directory that has a leaving workspace's name: a watcher may have renamed it and died
+// before it looked. The journal remembers it until it has its name back.
 func (b *box) notMeant(ctx context.Context, w journal.LeavingWorkspace) error {
 	if strings.HasPrefix(w.Name, leavingPrefix) {
 		_, err := farFor(ctx, b, 0, func() (struct{}, error) {
@@ -119,7 +121,7 @@ func (b *box) takeBack(ctx context.Context, w journal.LeavingWorkspace) error {
 	return b.Journal.WorkspaceGone(ctx, w)
 }
 
-// place opens the directory in which workspaces lie, and says whose it is.
+// place opens the directory of the workspaces and returns its owner.
 func (b *box) place() (*os.File, mounts.User, error) {
 	place, err := b.open(Place)
 	if err != nil {
@@ -137,10 +139,10 @@ func userOf(dir *os.File) (mounts.User, error) {
 	return mounts.User{UID: uid, GID: gid}, err
 }
 
-// errOther says that another directory lies there.
+// errOther means that another directory lies there.
 var errOther = errors.New("another directory was put in its place")
 
-// isMeant says whether a directory is the workspace that is to be removed.
+// isMeant returns nil if the directory is the workspace that should be removed.
 func isMeant(w journal.LeavingWorkspace, found inode.Directory) error {
 	is, err := isWorkspace(w.Workspace, found)
 	if err != nil || !is {
@@ -149,8 +151,8 @@ func isMeant(w journal.LeavingWorkspace, found inode.Directory) error {
 	return nil
 }
 
-// holdsMeant is isMeant of a held directory. What a copy was being made in is known by its name alone, which could not be guessed before
-// it was there, and by its owner; see ownerAt.
+// holdsMeant makes the check of isMeant for a held directory. A directory where a copy was being made is known only by
+// its name, which nobody could guess before it existed, and by its owner; see ownerAt.
 func holdsMeant(w journal.LeavingWorkspace, dir *os.File) error {
 	if w.Directory.IsZero() && strings.HasPrefix(w.Name, copyPrefix) {
 		return nil
@@ -162,7 +164,7 @@ func holdsMeant(w journal.LeavingWorkspace, dir *os.File) error {
 	return isMeant(w, is)
 }
 
-// removeAll removes what is to be removed. What cannot be is tried again with the next look.
+// removeAll removes all leaving workspaces. If one cannot be removed, the next look tries again.
 func (b *box) removeAll(ctx context.Context) {
 	leaving, err := b.Journal.LeavingWorkspaces(ctx, b.ID)
 	if err != nil {
@@ -182,7 +184,7 @@ func (b *box) removeAll(ctx context.Context) {
 	}
 }
 
-// What one step may take, and all of them one after the other: at most a twentieth of a core, and no workspace for ever.
+// Bounds of one step, and of all steps of one removal: at most a twentieth of a core, and no workspace takes for ever.
 var step = tree.Bounds{Entries: 1000, Time: 100 * time.Millisecond}
 
 const (
@@ -190,7 +192,7 @@ const (
 	mostSteps = 10_000
 )
 
-// remove empties a workspace in small steps, and removes it.
+// remove empties a workspace in small steps, then removes it.
 func (b *box) remove(ctx context.Context, w journal.LeavingWorkspace) error {
 	share := limit.Share{Of: stepShare, Burst: time.Second}
 	for range mostSteps {
@@ -198,7 +200,7 @@ func (b *box) remove(ctx context.Context, w journal.LeavingWorkspace) error {
 		e, err := farFor(ctx, b, step.Time, func() (tree.Emptied, error) { return b.empty(ctx, w) })
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return b.takeBack(ctx, w) // it never got its other name, or is gone
+			return b.takeBack(ctx, w) // it never got its new name, or is gone
 		case errors.Is(err, errOther):
 			return errors.Join(err, b.notMeant(ctx, w))
 		case err != nil:
@@ -215,7 +217,7 @@ func (b *box) remove(ctx context.Context, w journal.LeavingWorkspace) error {
 	return errors.New("it does not become empty")
 }
 
-// empty removes a part of what is in a workspace.
+// empty removes a part of the contents of a workspace.
 func (b *box) empty(ctx context.Context, w journal.LeavingWorkspace) (e tree.Emptied, err error) {
 	place, _, err := b.place()
 	if err != nil {
@@ -233,7 +235,7 @@ func (b *box) empty(ctx context.Context, w journal.LeavingWorkspace) (e tree.Emp
 	return e, failed
 }
 
-// ownerAt is the user to whom a workspace belongs.
+// ownerAt returns the user who owns a workspace.
 func ownerAt(place *os.File, w journal.LeavingWorkspace) (mounts.User, error) {
 	dir, err := tree.OpenBeneath(place, w.Name)
 	if err != nil {

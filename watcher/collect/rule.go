@@ -7,28 +7,28 @@ import (
 	"torno/internal/journal"
 )
 
-// Which says whose workspaces are removed.
+// Which tells which workspaces are removed.
 type Which string
 
 // The choices.
 const (
 	None Which = "none"
-	Made Which = "made" // those that the client made for their subagents
-	All  Which = "all"  // and those in the same place that a parent named
+	Made Which = "made" // workspaces that the client made for its subagents
+	All  Which = "all"  // also workspaces in the same place that a parent named
 )
 
-// Rule says how many workspaces of an outbox are kept. A zero bound does not count.
+// Rule bounds how many workspaces of an outbox are kept. A bound of zero does not apply.
 type Rule struct {
 	Which  Which
-	Age    time.Duration // since the end of the last run in it
+	Age    time.Duration // since the end of the last run in the workspace
 	Number int
-	Bytes  int64 // of all together, as the last runs left them
+	Bytes  int64 // of all workspaces together, as the last runs left them
 }
 
-// covers says whether the rule is about a workspace.
+// covers reports whether the rule applies to a workspace; made tells that its client made it.
 func (r Rule) covers(made bool) bool { return r.Which == All || r.Which == Made && made }
 
-// over is why the first of some workspaces, the least recently used, is over the rule, or "".
+// over explains why w, the least recently used workspace, is over the rule, or returns "".
 func (r Rule) over(w journal.Workspace, number int, bytes int64, now time.Time) string {
 	if why := r.tooMany(number, bytes); why != "" {
 		return why
@@ -36,7 +36,7 @@ func (r Rule) over(w journal.Workspace, number int, bytes int64, now time.Time) 
 	return r.tooOld(w, now)
 }
 
-// tooOld is why a workspace is over the rule's age, or "".
+// tooOld explains why a workspace is over the rule's age, or returns "".
 func (r Rule) tooOld(w journal.Workspace, now time.Time) string {
 	if idle := now.Sub(w.Used); r.Age > 0 && idle > r.Age {
 		return fmt.Sprintf("it was not used for %s, and %s is the rule", idle.Round(time.Second), r.Age)
@@ -44,7 +44,7 @@ func (r Rule) tooOld(w journal.Workspace, now time.Time) string {
 	return ""
 }
 
-// tooMany is why the first of some workspaces, the least recently used, is over the rule's number or size, or "".
+// tooMany explains why the least recently used workspace is over the rule's number or size, or returns "".
 func (r Rule) tooMany(number int, bytes int64) string {
 	switch {
 	case r.Number > 0 && number > r.Number:

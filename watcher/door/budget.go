@@ -9,7 +9,7 @@ import (
 	"torno/internal/gateway/budget"
 )
 
-// Spent is what a scope has spent, of a kind that the gateway knows.
+// Spent returns how much a scope has spent. kind must be a kind of scope that the gateway knows.
 func (d *Doors) Spent(ctx context.Context, kind, id string) (*delegation.ModelUsage, error) {
 	use, err := d.gateway.Spent(ctx, budget.Scope{Kind: kind, ID: id})
 	if err != nil {
@@ -18,7 +18,7 @@ func (d *Doors) Spent(ctx context.Context, kind, id string) (*delegation.ModelUs
 	return usageOf(use.Spent), nil
 }
 
-// Reset has a scope's budget begin anew, and returns what it had spent.
+// Reset begins a scope's budget anew, and returns how much the scope had spent.
 func (d *Doors) Reset(ctx context.Context, kind, id string) (*delegation.ModelUsage, error) {
 	was, err := d.gateway.Reset(ctx, budget.Scope{Kind: kind, ID: id})
 	if err != nil {
@@ -27,7 +27,8 @@ func (d *Doors) Reset(ctx context.Context, kind, id string) (*delegation.ModelUs
 	return usageOf(was.Spent), nil
 }
 
-// Clock returns the doubt of the gateway's clock, by which days begin. It is nil while the clock is believed.
+// Clock returns the gateway's doubt about its clock, which decides when days begin. It is nil while the gateway
+// believes the clock.
 func (d *Doors) Clock(ctx context.Context) (*calendar.Doubt, error) {
 	doubt, err := d.gateway.Clock(ctx)
 	if err != nil {

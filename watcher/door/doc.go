@@ -1,22 +1,26 @@
-// Package door has the model gateway open a door for each run whose profile has routes, and close it again. A door is a resource of
-// a run (package run):
+// Package door has the model gateway open a door for each run whose profile has routes, and close it again. A door is a
+// resource of a run (package run):
 //
-//	Acquire   the gateway opens the door, which serves no process yet; its socket is among those of the Spec
-//	Attested  it serves the processes of the sandbox: those in the control group that the host saw, or, where the host saw none,
-//	          whatever reaches the socket, which lies in a directory that is closed to the host's users
-//	End       it is closed: nothing is sent for the run any more. The ledger says what the run has spent
+//	Acquire   the gateway opens the door, which serves no process yet; its socket is added to the sockets of the Spec
+//	Attested  the door serves the processes of the sandbox: the processes in the control group that the host saw. If the
+//	          host saw none, it serves every process that reaches the socket, which lies in a directory that is closed
+//	          to the host's users
+//	End       the door is closed: nothing is sent for the run any more. The ledger says how much the run has spent
 //	Release   the same, for a sandbox that is gone without an end of its run
 //
-// A door has the id of its sandbox. It lasts as long as the gateway, which outlives the watcher, and closes by itself when the run's
-// time is over: a door whose watcher is gone is open for no longer than its sandbox may live.
+// A door has the id of its sandbox. It lasts as long as the gateway, which outlives the watcher. It closes by itself
+// when the run's time is over, so a door whose watcher is gone is open for no longer than its sandbox may live.
 //
 // # What can fail
 //
-// The gateway is away, or takes calls and does not answer: the run waits before its sandbox is made, and a cancel waits for nothing;
-// at its end it is answered all the same, after a few seconds at most, or one where the gateway is known not to answer, and the answer
-// says that it is not known what was spent. The door is closed behind the answer then, as soon as the gateway can be had. A run without a
-// door waits for no gateway.
+// The gateway is away, or takes calls and does not answer. Before its sandbox is made, the run waits for the gateway; a
+// cancel takes effect at once. At its end, the run is answered all the same: after a few seconds at most, or after one
+// second if the gateway is known not to answer. The answer then says that the spending is not known, and the door is
+// closed after the answer, as soon as the gateway can be reached. A run without a door waits for no gateway.
 //
-// The gateway has no such route, also when it was told them once more: the run is not launched. It has lost the door before the
-// agent's word: another sandbox is made. Another program answers in its place: that counts as being away.
+// The gateway has no such route, even after it was told its routes once more: the run is not launched.
+//
+// The gateway has lost the door before the agent's word: another sandbox is made.
+//
+// Another program answers in the gateway's place: that counts as a gateway that is away.
 package door

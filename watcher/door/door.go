@@ -21,7 +21,7 @@ import (
 	"torno/watcher/run"
 )
 
-// Gateway is what doors need of a model gateway.
+// Gateway is the part of a model gateway that doors need.
 type Gateway interface {
 	Doors(context.Context) ([]gateway.Door, error)
 	Open(context.Context, gateway.Spec) (gateway.Door, error)
@@ -36,29 +36,31 @@ type Gateway interface {
 	ForgetSubagents(context.Context, []gateway.Idle) error
 }
 
-// Doors are the doors of all runs. They are a run.Resource.
+// Doors opens and closes the doors of all runs. It is a run.Resource.
 type Doors struct {
 	gateway Gateway
 	tell    func(context.Context) error
 
 	trouble atomic.Bool // something is wrong with the gateway
 
-	asking chan struct{} // holds one: the call that asks which doors an earlier watcher has opened is made once at a time
+	asking chan struct{} // a lock: one goroutine at a time asks the gateway for the doors of an earlier watcher
 
 	mu    sync.Mutex
-	asked bool            // that call was answered
-	known map[string]bool // by the ids of sandboxes: whether a door may be open. Those that this watcher makes are all here
+	asked bool            // the gateway has answered that question
+	known map[string]bool // by sandbox id: whether a door may be open; it has every sandbox of this watcher
 }
 
-// New returns the doors of a gateway. tell tells it its routes: a gateway that has just come back does not know them yet.
+// New returns the doors of a gateway. tell tells the gateway its routes: a gateway that has just come back does not
+// know them yet.
 func New(g Gateway, tell func(context.Context) error) *Doors {
 	return &Doors{gateway: g, tell: tell, asking: make(chan struct{}, 1), known: map[string]bool{}}
 }
 
-// slack is for what comes before the agent's time and after it: the image may be fetched meanwhile.
+// slack is extra time for a door, because it is open before the agent begins and after the agent ends: the image may
+// have to be fetched meanwhile.
 const slack = 15 * time.Minute
 
-// Ready is for run.Resource.
+// Ready implements run.Resource: it checks that the gateway answers.
 func (d *Doors) Ready(ctx context.Context, h run.Holder) error {
 	if h.Spec.Door == nil {
 		return nil
@@ -69,13 +71,13 @@ func (d *Doors) Ready(ctx context.Context, h run.Holder) error {
 	return nil
 }
 
-// Trouble is told whether something is wrong with the gateway: it is away, does not answer, or cannot open its routes.
+// Trouble notes whether something is wrong with the gateway: it is away, does not answer, or cannot open its routes.
 func (d *Doors) Trouble(is bool) { d.trouble.Store(is) }
 
-// brief is how long the answer of a run waits for a gateway with which something is wrong: it may answer all the same.
+// brief is how long the answer of a run waits for a gateway with known trouble: it may answer all the same.
 const brief = time.Second
 
-// Acquire is for run.Resource.
+// Acquire implements run.Resource: it has the gateway open the run's door.
 func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 	asked := h.Spec.Door
 	d.note(string(h.Sandbox), asked != nil)
@@ -101,11 +103,13 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 	return nil
 }
 
-// errStranger says that what answers is no gateway: it speaks of another door than it was asked for.
+// errStranger says that another program answers in the gateway's place: its answer is about another door than the
+// request.
 var errStranger = errors.New("what answers in its place is another program")
 
-// isOf says whether a socket has a door's name and lies in a directory that has the name of its door. The sandbox gets that directory: a
-// gateway that a child has taken over could name one of the host's, but none of those has such a name with such a socket in it.
+// isOf reports whether a socket has a door's name and lies in a directory that has the door's id as its name. The
+// sandbox gets that directory. A gateway that a child has taken over could name a directory of the host, but no
+// directory of the host has such a name and such a socket in it.
 func isOf(socket, id string) bool {
 	dir, name := filepath.Split(socket)
 	return filepath.IsAbs(socket) && filepath.Clean(socket) == socket && filepath.Base(dir) == id && name == path.Base(sandbox.DoorSocket)
@@ -118,7 +122,7 @@ func refusal(does string, err error) *delegation.Refusal {
 	}
 }
 
-// specOf is what the gateway is asked for.
+// specOf returns the door that the gateway is asked for.
 func specOf(h *run.Holder) gateway.Spec {
 	spec := gateway.Spec{ID: string(h.Sandbox), Lasts: gateway.Duration(h.Spec.Longest() + runfile.Grace + slack), Record: h.Spec.Door.Record}
 	for _, r := range h.Spec.Door.Routes {
@@ -136,13 +140,14 @@ func specOf(h *run.Holder) gateway.Spec {
 	return spec
 }
 
-// runScope is of all attempts of a request. Its name begins with its outbox, by which a watcher knows its own.
+// runScope returns the budget scope of all attempts of a request. Its id begins with the id of the outbox, so that a
+// watcher can tell its own scopes.
 func runScope(key sandbox.RunKey) budget.Scope {
 	key.Attempt = 1
 	return budget.Scope{Kind: budget.Run, ID: path.Join(key.Outbox, key.Hash())}
 }
 
-// subagentScope is of all runs of a subagent.
+// subagentScope returns the budget scope of all runs of a subagent.
 func subagentScope(key sandbox.RunKey) budget.Scope {
 	return budget.Scope{Kind: budget.Subagent, ID: path.Join(key.Outbox, key.Subagent.String())}
 }
@@ -154,7 +159,7 @@ func limitsOf(a sandbox.Allowance) budget.Limits {
 	}
 }
 
-// Attested is for run.Resource.
+// Attested implements run.Resource: it tells the gateway which processes the door serves.
 func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attestation) error {
 	if h.Spec.Door == nil {
 		return nil
@@ -162,7 +167,7 @@ func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attesta
 	peer := gateway.Peer{Cgroup: seen.Group, Anyone: seen.Group == ""}
 	changed, err := d.gateway.Change(ctx, string(h.Sandbox), gateway.Change{Peer: &peer})
 	switch {
-	case errors.Is(err, gateway.ErrNoDoor): // it lost it, and the sandbox has the directory of that one
+	case errors.Is(err, gateway.ErrNoDoor): // the gateway lost the door, and the sandbox has the lost door's directory
 		return fmt.Errorf("%w: %w", run.ErrGone, err)
 	case errors.Is(err, gateway.ErrInvalid):
 		return refusal("does not take the control group of the sandbox", err)
@@ -174,7 +179,8 @@ func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attesta
 	return nil
 }
 
-// End is for run.Resource. A run that was adopted may have a door that the profile of today has not.
+// End implements run.Resource: it closes the door, and returns how much the run has spent. An adopted run may have a
+// door although its profile has none today.
 func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	if d.trouble.Load() {
 		var cancel context.CancelFunc
@@ -197,7 +203,7 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	return run.Used{Model: usageOf(spent.Spent), Refused: closed.Codes[route.CodeBudget], Warnings: warnOfLast(closed.Last)}, nil
 }
 
-// warnOfLast says that an answer may not be what it would have been with a larger budget.
+// warnOfLast warns that a larger budget might have led to a different answer.
 func warnOfLast(last int64) []string {
 	if last == 0 {
 		return nil
@@ -213,7 +219,7 @@ func usageOf(spent budget.Amount) *delegation.ModelUsage {
 	return used
 }
 
-// Spending is what the runs of all open doors have spent so far, over all of their attempts.
+// Spending returns, for each open door, how much its run has spent so far, over all of the run's attempts.
 func (d *Doors) Spending(ctx context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error) {
 	open, err := d.gateway.Doors(ctx)
 	if err != nil {
@@ -226,7 +232,7 @@ func (d *Doors) Spending(ctx context.Context) (map[sandbox.SandboxID]*delegation
 	return all, nil
 }
 
-// Release is for run.Resource.
+// Release implements run.Resource: it closes the door of a sandbox that is gone or was never made.
 func (d *Doors) Release(ctx context.Context, id sandbox.SandboxID) error {
 	open, err := d.mayBeOpen(ctx, string(id))
 	if err == nil && open {
@@ -238,7 +244,7 @@ func (d *Doors) Release(ctx context.Context, id sandbox.SandboxID) error {
 	return err
 }
 
-// close closes a door. A door that is not there is closed.
+// close closes a door. A door that does not exist counts as closed.
 func (d *Doors) close(ctx context.Context, id string) (gateway.Door, error) {
 	closed, err := d.gateway.CloseDoor(ctx, id)
 	if err == nil && closed.ID != id {
@@ -267,7 +273,8 @@ func (d *Doors) drop(id string) {
 	delete(d.known, id)
 }
 
-// look is mayBeOpen without a question. Where every door of an earlier watcher is known, what is not known is not open.
+// look answers like mayBeOpen, but does not ask the gateway. Once the doors of an earlier watcher are known, an unknown
+// door is not open.
 func (d *Doors) look(id string) (open, sure bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -275,8 +282,9 @@ func (d *Doors) look(id string) (open, sure bool) {
 	return open, known || d.asked
 }
 
-// mayBeOpen says whether a door may be open. Of those that an earlier watcher has opened the gateway knows, which is asked once: no
-// gateway that is away, or does not answer, holds up a run of this watcher's that has no door. Calls wait no longer than their contexts.
+// mayBeOpen reports whether a door may be open. Doors from this watcher are known. Doors from an earlier watcher: it
+// asks the gateway, once. So a run of this watcher without a door is never held up by a gateway that is away or does
+// not answer. A call waits no longer than its context.
 func (d *Doors) mayBeOpen(ctx context.Context, id string) (bool, error) {
 	if open, sure := d.look(id); sure {
 		return open, nil

@@ -11,7 +11,7 @@ import (
 	"torno/internal/journal"
 )
 
-// Journal is what Forget asks about runs, and where it notes what they have spent.
+// Journal answers Forget's questions about runs, and takes notes of their spending.
 type Journal interface {
 	Outboxes(context.Context) ([]journal.Outbox, error)
 	Unfinished(ctx context.Context, after int64, limit int) ([]journal.Run, error)
@@ -21,10 +21,10 @@ type Journal interface {
 	Latest(ctx context.Context, outbox string, subagent delegation.SubagentID) (journal.Run, bool, error)
 }
 
-// Forget has the gateway forget what runs of this journal have spent that are over. The journal has the next attempt of a run from
-// the same moment on in which the one before has ended. So a run that the gateway names, and of which the journal then has no
-// unfinished attempt, does not spend again. What it has spent is in its record, or is noted there first: a run whose gateway did not answer
-// at its end was answered without. No clock is asked.
+// Forget has the gateway forget the spending of this journal's runs that are over. When an attempt ends and another
+// follows, the journal has both changes at the same moment. So if the gateway names a run, and afterwards the journal
+// has no unfinished attempt of it, the run does not spend again. Its spending is in its record, or Forget notes it
+// there first: if the gateway did not answer at the run's end, the run was answered without it. No clock is asked.
 func (d *Doors) Forget(ctx context.Context, j Journal) error {
 	var unnoted error
 	for after := ""; ; {
@@ -51,8 +51,8 @@ func (d *Doors) Forget(ctx context.Context, j Journal) error {
 	}
 }
 
-// noteSpent notes in the records of runs what they have spent, where it is not there, and returns those runs whose records have it. A run
-// that the journal has forgotten has no record.
+// noteSpent notes the spending of runs in their records, if it is missing there. It returns the runs whose records have
+// it, and the runs that the journal has forgotten: they have no record.
 func (d *Doors) noteSpent(ctx context.Context, j Journal, runs []string) (known []string, all error) {
 	for _, run := range runs {
 		record, err := lastAttempt(ctx, j, path.Base(run))
@@ -81,7 +81,8 @@ func (d *Doors) noteSpentOf(ctx context.Context, j Journal, run string, record j
 	return j.NoteUsage(ctx, record.Key, used)
 }
 
-// lastAttempt is the record of a request's last attempt, by the key of its first one: the spending of all of them is in it.
+// lastAttempt returns the record of a request's last attempt, given the key of its first attempt. That record has the
+// spending of all attempts.
 func lastAttempt(ctx context.Context, j Journal, first string) (journal.Run, error) {
 	record, err := j.Get(ctx, first)
 	if err != nil {
@@ -96,7 +97,7 @@ func lastAttempt(ctx context.Context, j Journal, first string) (journal.Run, err
 	return j.Get(ctx, key.Hash())
 }
 
-// overOf are those of some runs that are of an outbox of the journal's, and over. Others may be another watcher's.
+// overOf returns the runs that are over and belong to an outbox of this journal. Other runs may be another watcher's.
 func overOf(ctx context.Context, j Journal, runs []string) (over []string, err error) {
 	ours, err := outboxesOf(ctx, j)
 	if err != nil {
@@ -117,7 +118,7 @@ func overOf(ctx context.Context, j Journal, runs []string) (over []string, err e
 // atOnce is how many records are in memory at once.
 const atOnce = 256
 
-// unfinished are the runs that have an attempt which has not ended, or is not answered.
+// unfinished returns the runs with an attempt that has not ended or is not answered.
 func unfinished(ctx context.Context, j Journal) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after := int64(0); ; {

@@ -9,8 +9,10 @@ import (
 	"torno/internal/gateway"
 )
 
-// ForgetSubagents has the gateway forget what subagents of this journal have spent of which the journal has no run any more: its retention is
-// the bound of their accounts, too. A subagent that goesOn stays. The gateway is asked before the journal, and keeps what has spent something since.
+// ForgetSubagents has the gateway forget how much this journal's subagents have spent, once the journal has no run of
+// them any more: the journal's retention bounds these accounts, too. If goesOn is true for a subagent, its account
+// stays. The gateway is asked before the journal, and it keeps the account of a subagent that has spent something
+// since.
 func (d *Doors) ForgetSubagents(ctx context.Context, j Journal, goesOn func(outbox string, id delegation.SubagentID) bool) error {
 	ours, err := outboxesOf(ctx, j)
 	if err != nil {
@@ -50,7 +52,7 @@ func (d *Doors) ForgetSubagents(ctx context.Context, j Journal, goesOn func(outb
 	}
 }
 
-// outboxesOf are the ids of a journal's outboxes.
+// outboxesOf returns the ids of a journal's outboxes.
 func outboxesOf(ctx context.Context, j Journal) (map[string]bool, error) {
 	outboxes, err := j.Outboxes(ctx)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Most is how many calls may hang at one place before no other is made there.
+// Most is how many calls may hang at one place before no further call is made there.
 const Most = 4
 
-// Calls counts the calls of one kind that were left behind, by the place where they hang. It is safe for concurrent use.
+// Calls counts the calls of one kind that were left behind, by the place where they hang. It is safe for concurrent
+// use.
 type Calls struct {
 	kind Kind
 	log  *slog.Logger
@@ -21,24 +22,24 @@ type Calls struct {
 
 // Kind is a kind of calls that may hang.
 type Kind struct {
-	Yield             time.Duration // how long one may still take when its context is done
-	Err               error         // of a call that was left behind, or was not begun because others hang there
-	First, Many, Over string        // what is logged when the first one is left, when no other may begin, and when all are back
+	Yield             time.Duration // how long a call may still take after its context is done
+	Err               error         // returned for a call that was left behind, or was not begun because others hang there
+	First, Many, Over string        // log messages: the first call is left, no further call may begin, all calls are back
 }
 
-// New counts the calls of a kind.
+// New returns Calls for one kind of call.
 func New(kind Kind, log *slog.Logger) *Calls {
 	return &Calls{kind: kind, log: log, left: make(map[string]int)}
 }
 
-// Full says whether no further call may begin there.
+// Full reports whether no further call may begin at a place.
 func (h *Calls) Full(where string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.left[where] >= Most
 }
 
-// Left are the calls that were left behind and have not come back.
+// Left returns how many calls were left behind and have not come back.
 func (h *Calls) Left() (sum int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,7 +49,7 @@ func (h *Calls) Left() (sum int) {
 	return sum
 }
 
-// giveUp counts a call that is left behind, unless it has returned just now.
+// giveUp counts a call as left behind, unless it has returned just now, and reports whether it counted it.
 func (h *Calls) giveUp(where string, c *call) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,14 +60,14 @@ func (h *Calls) giveUp(where string, c *call) (left bool) {
 	h.left[where]++
 	switch h.left[where] {
 	case 1:
-		h.log.Warn(h.kind.First, "where", where) //nolint:sloglint // the kinds are constant
+		h.log.Warn(h.kind.First, "where", where) //nolint:sloglint // the messages of a kind are constant
 	case Most:
-		h.log.Warn(h.kind.Many, "where", where, "calls", Most) //nolint:sloglint // the same
+		h.log.Warn(h.kind.Many, "where", where, "calls", Most) //nolint:sloglint // constant, too
 	}
 	return true
 }
 
-// back notes that a call has returned, and says whether its caller had left.
+// back notes that a call has returned, and reports whether its caller had left.
 func (h *Calls) back(c *call) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,14 +82,14 @@ func (h *Calls) forget(where string) {
 	h.left[where]--
 	if h.left[where] == 0 {
 		delete(h.left, where)
-		h.log.Info(h.kind.Over, "where", where) //nolint:sloglint // the same
+		h.log.Info(h.kind.Over, "where", where) //nolint:sloglint // constant, too
 	}
 }
 
-// call is what a call and its caller know of each other. The lock of Calls guards it.
+// call has the state that a call and its caller share. The lock of Calls guards it.
 type call struct{ returned, left bool }
 
-// DoUnlessFull makes a call, unless too many hang there.
+// DoUnlessFull makes a call like Do, unless too many calls hang at the place.
 func DoUnlessFull[T any](ctx context.Context, h *Calls, where string, do func() (T, error), late func(T, error)) (answer T, err error) {
 	if h.Full(where) {
 		return answer, h.kind.Err
@@ -96,8 +97,8 @@ func DoUnlessFull[T any](ctx context.Context, h *Calls, where string, do func() 
 	return Do(ctx, h, where, do, late)
 }
 
-// Do makes a call, and leaves it behind when ctx is done and it does not return. late gets what it returns when the caller
-// is gone; the call counts until late is through with that.
+// Do makes a call, and leaves it behind if the call has not returned soon after ctx is done. When such a call returns
+// at last, late gets its result. The call counts as left until late has returned.
 func Do[T any](ctx context.Context, h *Calls, where string, do func() (T, error), late func(T, error)) (answer T, err error) {
 	type result struct {
 		answer T

@@ -6,14 +6,15 @@ import (
 	"torno/internal/thread"
 )
 
-// Effort is time that has gone by, and processor time that was used meanwhile.
+// Effort says how much time has gone by, and how much processor time was used meanwhile.
 type Effort struct{ passed, used time.Duration }
 
-// Meters measure the effort of a piece of work: the time of its goroutine's thread, to which it must be locked, and of the
-// processes that work for it. Other goroutines do not count. The zero Meters measure the thread alone.
+// Meters measures the effort of a piece of work: the processor time of its goroutine's thread and of the processes that
+// work for it. The goroutine must be locked to its thread. Other goroutines do not count. The zero Meters measures the
+// thread alone.
 type Meters struct {
-	Thread func() time.Duration // what the calling thread has used of processors; nil for the kernel's word
-	Others func() time.Duration // what others have used for it; nil for nothing
+	Thread func() time.Duration // returns the processor time of the calling thread; nil to ask the kernel
+	Others func() time.Duration // returns the processor time of the processes that work for it; nil if there are none
 }
 
 // Meter measures one effort, from Start to SoFar.
@@ -23,7 +24,7 @@ type Meter struct {
 	used   time.Duration
 }
 
-// Start begins to measure.
+// Start begins a measurement.
 func (m *Meters) Start() Meter { return Meter{meters: m, begin: time.Now(), used: m.total()} }
 
 func (m *Meters) total() (used time.Duration) {
@@ -38,18 +39,18 @@ func (m *Meters) total() (used time.Duration) {
 	return used
 }
 
-// SoFar is the effort since Start.
+// SoFar returns the effort since Start.
 func (m Meter) SoFar() Effort { return Effort{time.Since(m.begin), m.meters.total() - m.used} }
 
-// Plus adds another effort.
+// Plus returns the sum of two efforts.
 func (e Effort) Plus(other Effort) Effort {
 	return Effort{e.passed + other.passed, e.used + other.used}
 }
 
-// Minus takes another effort off.
+// Minus returns the difference of two efforts.
 func (e Effort) Minus(other Effort) Effort {
 	return Effort{e.passed - other.passed, e.used - other.used}
 }
 
-// Work is the processor time that counts. Time in which the process was frozen, or waited for a disk, does not count.
+// Work returns the processor time that counts. Time does not count while the process was frozen or waited for a disk.
 func (e Effort) Work() time.Duration { return max(0, min(e.passed, e.used)) }

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// LongestRest bounds a single rest of work that clients wait for. The remainder is taken after the next pieces of work.
+// LongestRest bounds a single rest during work that clients wait for. The remainder is taken after the next pieces of
+// work.
 const LongestRest = time.Second
 
-// Share keeps work that is not urgent to a share of a core: after each piece it rests in proportion to what the piece took. Up
-// to Burst of rest may be owed, so that a little work is not slowed down at all.
+// Share keeps work that is not urgent to a share of a core: after each piece it rests in proportion to the time that
+// the piece took. Up to Burst of rest may be owed, so that a little work is not slowed down at all.
 type Share struct {
 	Of      int // the work costs at most 1/Of of a core
 	Burst   time.Duration
-	Longest time.Duration // of one rest; 0 for no bound
+	Longest time.Duration // bound of one rest; 0 for no bound
 
-	until time.Time // when the rest for all earlier work is over
+	until time.Time // end of the rest for all earlier work
 }
 
-// Pause rests for some work that was done just now, unless ctx is done.
+// Pause rests for work that was done just now, unless ctx is done.
 func (p *Share) Pause(ctx context.Context, work time.Duration) {
 	now := time.Now()
 	if begin := now.Add(-work); p.until.Before(begin) {

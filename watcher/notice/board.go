@@ -11,11 +11,11 @@ import (
 	"torno/delegation"
 )
 
-// Board has the watcher's present troubles, for watcher.json and an operator's status. The work that is stopped by a trouble
-// raises a flag and lowers it; a notice stands as long as any flag is up.
+// Board has the watcher's present troubles, for watcher.json and for the operator's status. Work that is stopped by a
+// trouble raises a flag and lowers it later; a notice stands as long as any of its flags is up.
 //
-// A parent reads them. So each text is a fixed one, without a path or another parent's name, and names at most subagents of the
-// parent's own; what exactly failed goes into the log, once when it begins.
+// Parents read the notices. So each text is fixed and contains no path and no other parent's name; at most it names the
+// parent's own subagents. The exact error goes into the log, once, when the trouble begins.
 type Board struct {
 	log     *slog.Logger
 	Changed func() // called when a notice comes or goes
@@ -24,16 +24,16 @@ type Board struct {
 	held map[trouble]time.Time // since when
 }
 
-// trouble is what one flag tells.
+// trouble is the trouble that one flag reports.
 type trouble struct {
 	code   delegation.NoticeCode
-	outbox string // whose clients it concerns; "" for all
+	outbox string // the outbox whose clients are concerned; "" for all
 	flag   *Flag
 
-	subagent delegation.SubagentID // whose run that is, where the notice names it
+	subagent delegation.SubagentID // the subagent whose run is held up, if the notice names it
 }
 
-// noticeTexts are the notices, the most important first.
+// noticeTexts lists the notices, the most important first.
 var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeLauncher, Text: "The launcher does not answer, or is very slow; what is asked of it waits and is asked again."},
 	{Code: delegation.NoticeSandbox, Text: "A sandbox does not end or cannot be removed; its run keeps its place and its workspace until no process of it is left."},
@@ -48,12 +48,13 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeOutbox, Text: "The outbox cannot be listed, or does not take every file; what is due is written later."},
 }
 
-// New is a board without a flag.
+// New returns a board without a flag.
 func New(log *slog.Logger) *Board {
 	return &Board{log: log, Changed: func() {}, held: make(map[trouble]time.Time)}
 }
 
-// raise notes trouble. To say it again changes nothing. Without an error the operator was told already.
+// raise notes trouble. Raising the same trouble again changes nothing. Without an error nothing is logged, because the
+// operator was already told.
 func (n *Board) raise(t trouble, why error) {
 	n.mu.Lock()
 	_, known := n.held[t]
@@ -71,7 +72,7 @@ func (n *Board) raise(t trouble, why error) {
 	n.Changed()
 }
 
-// lower takes trouble back. It may be said of what never began.
+// lower takes trouble back. It may be called for trouble that never began.
 func (n *Board) lower(t trouble) {
 	n.mu.Lock()
 	since, known := n.held[t]
@@ -84,7 +85,7 @@ func (n *Board) lower(t trouble) {
 	}
 }
 
-// holders are when the same trouble began, by flag. The lock is held.
+// holders returns when each flag raised the same trouble. The lock is held.
 func (n *Board) holders(t trouble) (since []time.Time) {
 	for other, at := range n.held {
 		if other.code == t.code && other.outbox == t.outbox {
@@ -94,7 +95,7 @@ func (n *Board) holders(t trouble) (since []time.Time) {
 	return since
 }
 
-// named are the subagents whose runs a notice is about. The lock is held.
+// named returns the subagents that a notice is about. The lock is held.
 func (n *Board) named(code delegation.NoticeCode, outbox string) (ids []string) {
 	for t := range n.held {
 		if t.code == code && t.outbox == outbox && !t.subagent.IsZero() {
@@ -105,7 +106,7 @@ func (n *Board) named(code delegation.NoticeCode, outbox string) (ids []string) 
 	return slices.Compact(ids)
 }
 
-// Of are the notices that concern an outbox.
+// Of returns the notices that concern an outbox.
 func (n *Board) Of(outbox string) (now delegation.Notices) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,22 +121,22 @@ func (n *Board) Of(outbox string) (now delegation.Notices) {
 	return now
 }
 
-// Flag is for a piece of work. outbox is whose clients it concerns, "" for all.
+// Flag returns a flag for a piece of work. outbox is the outbox whose clients are concerned, "" for all.
 func (n *Board) Flag(outbox string) *Flag {
 	return &Flag{notices: n, now: trouble{outbox: outbox}}
 }
 
-// FlagOf is for a run, which the notice names to the clients of its outbox.
+// FlagOf returns a flag for a run. The notice names the run's subagent to the clients of its outbox.
 func (n *Board) FlagOf(outbox string, id delegation.SubagentID) *Flag {
 	held := n.Flag(outbox)
 	held.now.subagent = id
 	return held
 }
 
-// maxNamed is how many runs a notice names.
+// maxNamed is how many subagents a notice names.
 const maxNamed = 3
 
-// naming adds to a notice's text which runs it is about.
+// naming adds the subagents to a notice's text.
 func naming(text string, ids []string) string {
 	if len(ids) == 0 {
 		return text

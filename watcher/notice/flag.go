@@ -8,7 +8,7 @@ import (
 	"torno/delegation"
 )
 
-// CodeOf is what an error of the system tells of, and otherwise the code that its caller gives.
+// CodeOf returns the notice code that fits a system error, or otherwise if none does.
 func CodeOf(err error, otherwise delegation.NoticeCode) delegation.NoticeCode {
 	switch {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
@@ -19,16 +19,16 @@ func CodeOf(err error, otherwise delegation.NoticeCode) delegation.NoticeCode {
 	return otherwise
 }
 
-// Flag tells of what holds one piece of work up: one trouble at a time. A nil one tells nothing.
+// Flag reports what holds up one piece of work, one trouble at a time. A nil flag reports nothing.
 type Flag struct {
 	notices *Board
 
 	mu   sync.Mutex
-	now  trouble // none while its code is ""
+	now  trouble // no trouble while its code is ""
 	over bool
 }
 
-// Raise says what holds the work up now.
+// Raise reports what holds the work up now.
 func (h *Flag) Raise(code delegation.NoticeCode, why error) {
 	if h == nil {
 		return
@@ -46,7 +46,7 @@ func (h *Flag) Raise(code delegation.NoticeCode, why error) {
 	h.notices.raise(next, why)
 }
 
-// Lower says that the work goes on.
+// Lower reports that the work goes on.
 func (h *Flag) Lower() {
 	if h == nil {
 		return

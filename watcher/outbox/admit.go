@@ -15,7 +15,7 @@ import (
 	"torno/watcher/run"
 )
 
-// takeIn decides on the copy that was read.
+// takeIn decides on a request from the copy that was read.
 func (d *admitter) takeIn(ctx context.Context, in Intake, readErr error) time.Duration {
 	if refusal := delegation.RefuseEntry(in.name, readErr); refusal != nil {
 		if in.unsettled(refusal) {
@@ -48,7 +48,7 @@ func (d *admitter) takeIn(ctx context.Context, in Intake, readErr error) time.Du
 	return d.admit(ctx, in, request)
 }
 
-// admit compiles a valid request, unless it is that of a run that is on its way, or the request is too old.
+// admit compiles a valid request, unless its run is already on its way or the request is too old.
 func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Request) time.Duration {
 	attempts, err := d.Journal.Attempts(ctx, d.ID, request.SubagentID, request.RequestID)
 	if err != nil {
@@ -94,8 +94,9 @@ func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Requ
 	return d.begin(ctx, in, d.Admission(key, in, spec, warnings))
 }
 
-// refuseSession says why a request cannot go on with the session that it names. A run of its subagent that has not ended may still leave
-// that session: then it is looked at again when that one is over.
+// refuseSession explains why a request cannot continue the session that it names; nil means it can. While a run of the
+// same subagent has not ended, it may still leave that session behind: then the session is checked again after that
+// run.
 func (d *admitter) refuseSession(rawID string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal {
 	if p.Session == "" {
 		return nil
@@ -109,7 +110,8 @@ func (d *admitter) refuseSession(rawID string, id delegation.SubagentID, p sandb
 	return d.Session(d.ID, id, p)
 }
 
-// begin records an admission and has it carried. An earlier watcher may have got so far too, or to the run's end.
+// begin records an admission and submits it as a run. An earlier watcher may have come as far as this, or even to the
+// run's end.
 func (d *admitter) begin(ctx context.Context, in Intake, a *Admission) time.Duration {
 	crash.At("admit.recorded")
 	existing, err := d.Journal.Begin(ctx, a.Record(a.Key, a.Warnings))
@@ -131,8 +133,8 @@ func (d *admitter) begin(ctx context.Context, in Intake, a *Admission) time.Dura
 	return 0
 }
 
-// sameAgain gives a run the file in which its client has written the same request again. The run goes first: if it ends
-// meanwhile, the journal does not take the file, and the next look answers it.
+// sameAgain handles a request that its client has written once more into another file. It gives the new file to the run
+// first: if the run ends meanwhile, the journal rejects the file, and the next look answers it.
 func (d *admitter) sameAgain(ctx context.Context, r *run.Run, in Intake) time.Duration {
 	d.supersede(in.rawID, r.Key())
 	admissionOf(r).read.Store(&in.read)
@@ -146,7 +148,7 @@ func (d *admitter) sameAgain(ctx context.Context, r *run.Run, in Intake) time.Du
 	return 0
 }
 
-// supersede ends the run of a subagent whose file holds another request by now, or none that is valid.
+// supersede ends the subagent's run if its file now holds another request or an invalid one.
 func (d *admitter) supersede(rawID, by string) {
 	if r := d.newest(rawID); r != nil && r.Key() != by {
 		r.Stop(d.Life, delegation.ReasonSuperseded)

@@ -12,13 +12,13 @@ import (
 	"torno/sandbox"
 )
 
-// refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
+// refuse records and answers a refused request. If the request has no valid id, the file's name stands for it.
 func (d *admitter) refuse(ctx context.Context, in Intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
 	response, _ := delegation.ResponseNameFor(in.rawID)
 	d.supersede(in.rawID, "")
 	record, err := d.recordRefusal(ctx, d.refusalRecord(in, key, refusal))
 	if errors.Is(err, journal.ErrForgotten) && key.Attempt > 0 {
-		return d.refuse(ctx, in, sandbox.RunKey{}, refusal) // the file stands for it
+		return d.refuse(ctx, in, sandbox.RunKey{}, refusal) // a record of the file replaces the record of the run
 	}
 	if err != nil {
 		return d.gate.trouble(err)
@@ -29,8 +29,8 @@ func (d *admitter) refuse(ctx context.Context, in Intake, key sandbox.RunKey, re
 	return 0
 }
 
-// recordRefusal returns what the journal has of the run afterwards: an earlier end stays, and what an earlier watcher
-// admitted and today's policy does not ends now.
+// recordRefusal records a refusal and returns the journal's record of the run. If the run had ended before, that end
+// stays. If an earlier watcher admitted the run but today's policy refuses it, it ends now.
 func (d *admitter) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
 	crash.At("refuse.recorded")
 	existing, err := d.Journal.Begin(ctx, record)
@@ -50,7 +50,8 @@ func (d *admitter) recordRefusal(ctx context.Context, record journal.Run) (journ
 	return d.Journal.Get(ctx, record.Key)
 }
 
-// refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
+// refusalRecord returns the record of a run that ends as it begins. Without a valid key of its own, the record gets a
+// key made from the file.
 func (d *admitter) refusalRecord(in Intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
 	record := journal.Run{
 		Key: key.Hash(), Outbox: d.ID, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
@@ -66,15 +67,16 @@ func (d *admitter) refusalRecord(in Intake, key sandbox.RunKey, refusal *delegat
 	return record
 }
 
-// answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
+// answerAgain publishes the recorded response of an ended run, if the response is missing.
 func (d *admitter) answerAgain(record journal.Run, read delegation.Reading) {
 	if response, ok := delegation.ResponseNameFor(RecordID(record)); ok {
 		d.answer(record, response, read)
 	}
 }
 
-// unreadable says whether a response that was published is missing or empty although its request is there. A response is not
-// flushed to the disk, so a power cut can take it; and a client may have removed it without having it.
+// unreadable reports whether a published response is missing or empty although its request is there. A power cut can
+// destroy a response, because responses are not flushed to the disk; or a client may have removed it without having
+// read it.
 func (d *admitter) unreadable(record journal.Run) bool {
 	response, ok := delegation.ResponseNameFor(RecordID(record))
 	if !ok {
@@ -84,7 +86,8 @@ func (d *admitter) unreadable(record journal.Run) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && stamp.Size == 0
 }
 
-// owe has the answer to a request tried again soon. There may be more of them than are kept; the next listing finds those.
+// owe has the answer to a request tried again soon. If there are more such answers than fit, the next listing finds the
+// rest.
 func (o *Outbox) owe(request string) {
 	select {
 	case o.owed <- request:
@@ -92,7 +95,7 @@ func (o *Outbox) owe(request string) {
 	}
 }
 
-// answer publishes a recorded end and notes that it is published, or not owed any more.
+// answer publishes a recorded end. Then it notes in the journal that the answer is published, or no longer owed.
 func (d *admitter) answer(record journal.Run, response string, read delegation.Reading) {
 	if err := d.Respond(record.FileName, response, read, ResponseOf(record)); err != nil {
 		d.Stumble("write a response", err)
@@ -100,7 +103,7 @@ func (d *admitter) answer(record journal.Run, response string, read delegation.R
 		return
 	}
 	var err error
-	life := d.costs.charge(d.Life) // a shutdown in between is no reason to owe it still
+	life := d.costs.charge(d.Life) // a shutdown right now must not leave the answer owed
 	if before := record.Reading(); read.Content != "" && (!before.Same(read) || !before.Firm && read.Firm) {
 		crash.At("answer.filed")
 		err = d.Journal.Refile(life, record.Key, read, true)
@@ -114,7 +117,7 @@ func (d *admitter) answer(record journal.Run, response string, read delegation.R
 	}
 }
 
-// ResponseOf is a recorded end as the wire says it.
+// ResponseOf returns a recorded end as a response for the client.
 func ResponseOf(record journal.Run) delegation.Response {
 	exit := -1
 	if record.ExitCode != nil {
@@ -143,7 +146,8 @@ func ResponseOf(record journal.Run) delegation.Response {
 	return resp
 }
 
-// hostText is what the host has to say where the child has not: it travels as stderr_tail, as upstream does it.
+// hostText returns the host's own message about the end, or "". It travels as stderr_tail in place of the child's, as
+// in upstream's protocol.
 func hostText(record journal.Run) string {
 	switch {
 	case record.Code != "":
@@ -154,7 +158,7 @@ func hostText(record journal.Run) string {
 	return ""
 }
 
-// RecordID is the id in the names of a record's files.
+// RecordID returns the id that stands in the names of a record's files.
 func RecordID(record journal.Run) string {
 	if record.Subagent.IsZero() {
 		return record.SubagentText

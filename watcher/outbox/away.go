@@ -8,13 +8,14 @@ import (
 	"torno/delegation"
 )
 
-// awayEvery is how often an outbox is looked for at its path.
+// awayEvery is the interval at which the watcher checks that the outbox is still at its path.
 const awayEvery = 500 * time.Millisecond
 
-// Trouble says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
-// held one could still be read and written, wherever it is now; but the parent that uses the path then may not be the one that the
-// operator meant, and the directory may lie where another parent reads it. Nor is it served while another process holds
-// its lock: that may be a watcher which runs the same requests.
+// Trouble returns the reason why an outbox cannot be served, or nil. One reason is that its directory is no longer at
+// its path or cannot be written. The watcher could still use the directory that it holds, wherever that is now. But the
+// parent that uses the path then may not be the parent that the operator meant, and another parent may read the
+// directory. Another reason is that another process holds the outbox's lock: it may be a watcher that runs the same
+// requests.
 func (o *Outbox) Trouble() error {
 	if o.Dir.Why() != nil {
 		return o.Leads()
@@ -22,7 +23,8 @@ func (o *Outbox) Trouble() error {
 	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ensureLock())
 }
 
-// ensureLock takes the lock of the outbox unless this watcher has it. A directory that is another outbox's is never ours.
+// ensureLock takes the outbox's lock unless this watcher has it already. It returns an error if the name does not lead
+// to the outbox's own directory, because another outbox's directory is never ours.
 func (o *Outbox) ensureLock() error {
 	if err := o.Leads(); err != nil {
 		return err
@@ -33,7 +35,8 @@ func (o *Outbox) ensureLock() error {
 	return o.Settings.Lock()
 }
 
-// publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.
+// publish writes a file of the watcher's, unless the outbox is away. A file that is still needed is written when the
+// outbox is back.
 func (o *Outbox) publish(name string, data []byte) error {
 	if err := errors.Join(o.Dir.Alive(), o.ensureLock()); err != nil {
 		return err
@@ -41,13 +44,13 @@ func (o *Outbox) publish(name string, data []byte) error {
 	return o.Dir.Publish(name, data)
 }
 
-// expendable says whether a file that could not be written is not worth a word: the trouble was said, and what the file
-// would have told is old when the outbox is back.
+// expendable reports whether an unwritten file needs no notice: the trouble is already reported, and the file would be
+// outdated when the outbox is back.
 func (o *Outbox) expendable(err error) bool {
 	return o.Away.Load() || errors.Is(err, delegation.ErrMoved)
 }
 
-// Stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
+// Stumble reports that a file of the outbox could not be read, listed or written. The watcher will try again.
 func (o *Outbox) Stumble(what string, err error) {
 	if o.expendable(err) {
 		return
@@ -56,8 +59,8 @@ func (o *Outbox) Stumble(what string, err error) {
 	o.files.Raise(delegation.NoticeOutbox, err)
 }
 
-// checkPlace notices when the outbox goes away and when it is back, and says so, once. Nothing is taken in meanwhile: the
-// listing that follows finds what came.
+// checkPlace notices when the outbox goes away and when it comes back, and reports each once. Meanwhile nothing is
+// taken in; the listing after the return finds everything that came.
 func (s *scan) checkPlace() (back bool) {
 	err := s.Trouble()
 	if err == nil && s.Away.Load() {
@@ -79,15 +82,15 @@ func (s *scan) checkPlace() (back bool) {
 	return false
 }
 
-// watchAgain asks for notifications anew: those of a directory that went away have ended.
+// watchAgain subscribes to notifications anew, because they ended when the directory went away.
 func (s *scan) watchAgain() {
-	s.notify.Remove(s.Dir.Path()) // it may have ended by itself
+	s.notify.Remove(s.Dir.Path()) // the subscription may have ended by itself
 	if err := s.notify.Add(s.Dir.Path()); err != nil {
 		s.trouble(err)
 	}
 }
 
-// stop ends a listing of an outbox that goes away under it.
+// stop tells a listing to end if the outbox has gone away meanwhile.
 func (s *scan) stop(ctx context.Context) error {
 	s.checkPlace()
 	if s.Away.Load() {
@@ -96,7 +99,7 @@ func (s *scan) stop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// awaitReturn asks for all outboxes to be opened anew when the directory at the path, or what is known of it, is another one.
+// awaitReturn has all outboxes opened anew when the path leads to a new directory, or when an operator has decided.
 func (o *Outbox) awaitReturn(ctx context.Context) {
 	ticker := time.NewTicker(awayEvery)
 	defer ticker.Stop()

@@ -7,7 +7,8 @@ import (
 	"torno/watcher/run"
 )
 
-// cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
+// cancelled handles a sentinel and ends the run that it names. raw may be an id, or an id and a request's hash; some
+// texts can be read as either.
 func (s *scan) cancelled(ctx context.Context, raw string) {
 	if id, hash, ok := delegation.ParseCancel(raw); ok {
 		if r := s.newest(id); r != nil && admissionOf(r).Key.Request.Hash() == hash {
@@ -32,8 +33,8 @@ func (s *scan) stopIfAsked(r *run.Run) {
 	}
 }
 
-// dropSpent removes a sentinel for which there is no run: a request that comes later must not be cancelled by it. One
-// that may name a request of another subagent stays as long as that one's request.
+// dropSpent removes a sentinel without a run, so that it does not cancel a later request. If the sentinel may name a
+// request of another subagent, it stays as long as that request.
 func (s *scan) dropSpent(raw, request string) {
 	if !delegation.IsSentinel(raw) {
 		return

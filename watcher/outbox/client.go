@@ -13,24 +13,25 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Admission is a request that was admitted: what its runs are made from, and their way back to the client. A lost run and the next
-// attempt are of one admission.
+// Admission is an admitted request. Runs are made from it and answer the client through it. A lost run and its next
+// attempt share one admission.
 type Admission struct {
-	run.Request // of the first attempt
+	run.Request // for the first attempt
 
 	file string // the request's name in the outbox
 	box  *Outbox
-	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
+	read atomic.Pointer[delegation.Reading] // the latest reading: a client may write the same request again
 }
 
-// runBytes is what a run holds while it waits, beside its request: 11 to 16 KB of heap were measured with two thousand of them.
+// runBytes is the memory of a waiting run without its request: with two thousand runs, 11 to 16 KB of heap each were
+// measured.
 const runBytes = 12 << 10
 
-// HeldBy returns how much memory a run with this request holds while it waits. The task is in it twice: in the request, and among the arguments of
-// the agent.
+// HeldBy returns how much memory a waiting run with this request holds. The task is held twice: in the request, and
+// among the arguments of the agent.
 func HeldBy(request []byte) int64 { return runBytes + 2*int64(len(request)) }
 
-// Admission makes the admission of a compiled request.
+// Admission returns the admission of a compiled request.
 func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, warnings []string) *Admission {
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{file: in.name, box: o, Request: run.Request{
@@ -41,10 +42,10 @@ func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, war
 	return a
 }
 
-// Reading is what was read of the request last.
+// Reading returns the latest reading of the request.
 func (a *Admission) Reading() delegation.Reading { return *a.read.Load() }
 
-// Record is a run as the journal first sees it.
+// Record returns a run's first record for the journal.
 func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 	read := a.Reading()
 	return journal.Run{
@@ -54,10 +55,11 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 	}
 }
 
-// Check says why the run should end as far as its files tell: its client took the request away, or a sentinel is there. A missing
-// request counts only while the held directory is still at its path: a directory that was removed, or whose file system is gone, misses all of
-// them. A sentinel that was there before the request was removed when the host first saw that; so a sentinel that is there speaks of this run,
-// whatever times the files have. It does not compare contents; Watch does, when it reads the file.
+// Check returns the reason to end the run that its files give, or "". The reason is that the client took the request
+// away, or that a sentinel is there. A missing request counts only while the held directory is still at its path: if
+// the directory was removed, or its file system is gone, all requests seem to be missing. A sentinel that is there
+// always belongs to this run, whatever the times of the files say, because older sentinels were removed when the host
+// first saw the request. Check does not compare contents; Watch does that when it reads the file.
 func (a *Admission) Check() delegation.Reason {
 	if a.box.misses(a.file) {
 		return delegation.ReasonClientGone
@@ -67,18 +69,20 @@ func (a *Admission) Check() delegation.Reason {
 		return ""
 	}
 	if !a.isThere() {
-		return "" // the next look will tell
+		return "" // the next look decides
 	}
 	return delegation.ReasonCancelled
 }
 
-// isThere says whether the request is still the one under its name, where that can be told.
+// isThere reports whether the request is known to be still under its name. If that cannot be found out, it returns
+// false.
 func (a *Admission) isThere() bool {
 	there, err := a.box.StillThere(a.file, a.Reading())
 	return err == nil && there
 }
 
-// DiscardCancels removes the sentinels of a run that has ended, and none that a client has written for the next request.
+// DiscardCancels removes the sentinels of an ended run, but not a sentinel that a client has written for the next
+// request.
 func (a *Admission) DiscardCancels() {
 	a.box.discard(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
 	if a.isThere() {
@@ -86,10 +90,10 @@ func (a *Admission) DiscardCancels() {
 	}
 }
 
-// Tell shows the client where the run stands, soon.
+// Tell has the run's status shown to the client soon.
 func (a *Admission) Tell(status delegation.RunStatus) { a.box.board.set(a, status) }
 
-// Answer publishes the response of a run that has ended. A response that cannot be written is tried again.
+// Answer publishes the response of an ended run. If the response cannot be written, the watcher tries again later.
 func (a *Admission) Answer(record journal.Run) error {
 	err := a.box.Respond(a.file, delegation.ResponseName(a.Key.Subagent), a.Reading(), ResponseOf(record))
 	if err != nil {
@@ -99,24 +103,25 @@ func (a *Admission) Answer(record journal.Run) error {
 	return err
 }
 
-// Live is where the run's live output goes.
+// Live returns the writer of the run's live output.
 func (a *Admission) Live() *output.Live { return a.box.NewLive(a.Key) }
 
-// CompleteLive publishes what an earlier watcher had noted of live output and not published. It is false where that is lost.
+// CompleteLive publishes the live output that an earlier watcher had noted but not published. It returns false if that
+// output is lost.
 func (a *Admission) CompleteLive(p output.Progress) bool { return a.box.CompleteLive(a.Key, p) }
 
-// KeepLive leaves the live output of an ended run to its client.
+// KeepLive leaves the live output of an ended run for its client.
 func (a *Admission) KeepLive(first, last int, ended time.Time) {
 	a.box.trails.keep(trail{ID: a.Key.Subagent, request: a.Key.Request, first: first, last: last, ended: ended})
 }
 
-// Crowded tells the client that there is too little room where its runs work.
+// Crowded tells the client that too little space is left where its runs work.
 func (a *Admission) Crowded(why error) { a.box.room.Raise(delegation.NoticeDisk, why) }
 
-// InspectTurn is the turn of the outbox's runs to have looked at what they have left.
+// InspectTurn returns the turn that the outbox's runs share: one at a time has its leftovers inspected.
 func (a *Admission) InspectTurn() *workspace.Turn { return a.box.rest }
 
-// write publishes a status, unless the request is gone or another one is in its place.
+// write publishes a status, unless the request is gone or was replaced by another.
 func (a *Admission) write(status delegation.RunStatus) {
 	data, err := status.Encode()
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"torno/watcher/limit"
 )
 
-// costs is what looking at an outbox costs, measured by the thread of its scan. Events rest in proportion to their work, and
-// listings wait in proportion to theirs.
+// costs measures the work of looking at an outbox, by the thread of its scan. After an event the scan rests in
+// proportion to the event's work; before the next listing it waits in proportion to the last listing's work.
 type costs struct {
 	meters    limit.Meters
-	written   journal.Bill // what the journal's writer has done for the scan
-	share     limit.Share  // for events: a parent makes them faster than they can be looked at
-	elsewhere limit.Effort // of the listing that is under way: what was spent on something else than listing
+	written   journal.Bill // work of the journal's writer for the scan
+	share     limit.Share  // for events, because a parent can make them faster than the scan can handle them
+	elsewhere limit.Effort // work done during the present listing that is not listing
 	listing   time.Duration
 }
 
@@ -24,14 +24,14 @@ func newCosts() *costs {
 	return c
 }
 
-// charge has what the journal's writer does under ctx charged to the scan.
+// charge returns a ctx under which the work of the journal's writer is charged to the scan.
 func (c *costs) charge(ctx context.Context) context.Context { return journal.Charge(ctx, &c.written) }
 
-// exempt takes what a meter shows off the listing that is under way.
+// exempt subtracts the effort that m shows from the present listing.
 func (c *costs) exempt(m limit.Meter) { c.elsewhere = c.elsewhere.Plus(m.SoFar()) }
 
-// calmly does what a parent can bring about as often as it likes, and rests in proportion. The listing that is under way does
-// not pay for the rest.
+// calmly does work that a parent can cause as often as it likes, then rests in proportion. The rest is not charged to
+// the present listing.
 func (c *costs) calmly(ctx context.Context, do func()) {
 	doing := c.meters.Start()
 	do()
@@ -40,22 +40,21 @@ func (c *costs) calmly(ctx context.Context, do func()) {
 	c.share.Pause(ctx, done.Work())
 }
 
-// startListing begins to measure a listing.
 func (c *costs) startListing() limit.Meter {
 	c.elsewhere = limit.Effort{}
 	return c.meters.Start()
 }
 
-// endListing ends a listing, and says how long to wait before the next one.
+// endListing ends the measuring and returns the time until the next listing.
 func (c *costs) endListing(m limit.Meter) time.Duration {
 	c.listing = m.SoFar().Minus(c.elsewhere).Work()
 	return pauseAfter(c.listing)
 }
 
-// restFromListing rests for the last listing: a parent can bring listings about by overflows of the event queue.
+// restFromListing rests for the last listing, because a parent can cause listings by overflowing the event queue.
 func (c *costs) restFromListing(ctx context.Context) { c.share.Pause(ctx, c.listing) }
 
-// pauseAfter is the time from a listing of some cost to the next one.
+// pauseAfter returns the time until the next listing, given the cost of the last.
 func pauseAfter(cost time.Duration) time.Duration {
 	if cost > listAtMost/listShare {
 		return listAtMost

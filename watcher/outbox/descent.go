@@ -10,20 +10,21 @@ import (
 	"torno/sandbox"
 )
 
-// Tree bounds the tree of an outbox's runs. The agent whose outbox it is stands above them all, and is bounded by the queue.
+// Tree bounds the tree of an outbox's runs. The outbox's own agent stands above the tree; the queue bounds that agent.
 type Tree struct {
-	Children int // of one run, that have not ended
+	Children int // most unfinished children of one run
 	Depth    int // 1 allows no children of runs
 }
 
-// errParentUnread says that the request of a run's parent is in the outbox and was not looked at yet.
+// errParentUnread means that the parent's request lies in the outbox but was not looked at yet.
 var errParentUnread = errors.New("the request of the parent was not looked at yet")
 
-// maxParentWaits is how often a request waits for that of its parent to be looked at: a chain of them may lie there in any order.
+// maxParentWaits bounds how often a request waits until its parent's request was looked at. A chain of such requests
+// may be listed in any order.
 const maxParentWaits = 8
 
-// descend finds out where a request's run stands in the tree. It is a *delegation.Refusal where it may not stand there. A request that was
-// admitted before stands where it stood then, whatever its parent's name means by now.
+// descend finds the place of a request's run in the tree. If the run may not stand there, the error is a
+// *delegation.Refusal. A request that was admitted before keeps its place, whatever its parent's name means now.
 func (d *admitter) descend(ctx context.Context, request delegation.Request, key sandbox.RunKey, attempts int) (journal.Descent, error) {
 	if attempts > 0 {
 		known, err := d.Journal.Get(ctx, key.Hash())
@@ -33,7 +34,7 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 	id, isID := parseParent(at.Parent)
 	switch {
 	case !isID:
-		return at, nil // a word for the records, or none
+		return at, nil // parent_id is a word for the records, or empty
 	case id == request.SubagentID:
 		return at, badParent(fmt.Sprintf("Subagent %q cannot be its own parent.", at.Parent))
 	}
@@ -53,7 +54,7 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 	return at, d.boundTree(ctx, at, request.SubagentID)
 }
 
-// parseParent is the subagent that a parent_id may name.
+// parseParent returns the subagent that a parent_id names, if it names one.
 func parseParent(text string) (id delegation.SubagentID, isID bool) {
 	id, err := delegation.ParseSubagentID(text)
 	return id, err == nil
@@ -65,7 +66,7 @@ func badParent(text string) *delegation.Refusal {
 	}
 }
 
-// boundTree refuses a run for which there is no place below its parent.
+// boundTree refuses a run if its parent has too many children or the tree would become too deep.
 func (d *admitter) boundTree(ctx context.Context, at journal.Descent, child delegation.SubagentID) error {
 	bounds := d.Settings.Tree
 	children, err := d.Journal.Children(ctx, at.Run, child)
@@ -83,7 +84,8 @@ func (d *admitter) boundTree(ctx context.Context, at journal.Descent, child dele
 	}
 }
 
-// awaitsParent says whether a request is to be looked at again, behind that of its parent: a listing has files in any order.
+// awaitsParent reports whether a request must be looked at again after its parent's request, because a listing returns
+// files in any order.
 func (d *admitter) awaitsParent(ctx context.Context, child, parent delegation.SubagentID) bool {
 	name, above := delegation.RequestName(child), delegation.RequestName(parent)
 	stamp, err := d.Dir.Stat(above)

@@ -9,7 +9,7 @@ import (
 	"torno/watcher/run"
 )
 
-// newest returns the newest run of a subagent, nil where that is over.
+// newest returns the newest run of a subagent, or nil if that run is over.
 func (o *Outbox) newest(rawID string) *run.Run {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
@@ -18,11 +18,12 @@ func (o *Outbox) newest(rawID string) *run.Run {
 	return o.Runs.Newest(o.Life, o.ID, id)
 }
 
-// isRunning says whether a subagent has a run that is not over.
+// isRunning reports whether a subagent has a run that is not over.
 func (o *Outbox) isRunning(rawID string) bool { return o.newest(rawID) != nil }
 
-// requestGone ends the run whose request was taken away and clears up after it, not at once: the client may be about to
-// remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
+// requestGone ends the run whose request was taken away, and clears up after it. It does not clear up at once: the
+// client may be about to remove the response itself, and would stumble if it were gone. While the directory is not at
+// its path, no request counts as gone.
 func (o *Outbox) requestGone(rawID string, waited bool) time.Duration {
 	if o.Dir.Alive() != nil {
 		return 0
@@ -38,7 +39,7 @@ func (o *Outbox) requestGone(rawID string, waited bool) time.Duration {
 	return 0
 }
 
-// clearUp removes what a subagent's earlier runs left in the outbox, unless a request is there.
+// clearUp removes the files of a subagent's earlier runs from the outbox, unless a request is there.
 func (o *Outbox) clearUp(rawID string) {
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
@@ -59,8 +60,8 @@ func (o *Outbox) clearUp(rawID string) {
 	o.trails.drop(id, delegation.RequestID{})
 }
 
-// clearStale removes what earlier requests of the id left behind before the run of this one can be mistaken for theirs. Live
-// output of the same request stays: an earlier watcher published it, and the run goes on after it.
+// clearStale removes the files of earlier requests with this id, before this request's run could be taken for theirs.
+// Live output of the same request stays: an earlier watcher published it, and the run continues it.
 func (o *Outbox) clearStale(id delegation.SubagentID, request delegation.RequestID) {
 	o.publishing.Lock()
 	defer o.publishing.Unlock()

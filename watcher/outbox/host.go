@@ -13,7 +13,7 @@ import (
 	"torno/watcher/run"
 )
 
-// Host is what all outboxes share.
+// Host holds what all outboxes share.
 type Host struct {
 	Journal       *journal.Journal
 	Notices       *notice.Board
@@ -21,15 +21,15 @@ type Host struct {
 	Life          context.Context // done when the watcher stops working
 	Born          time.Time       // when the watcher began
 	MaxRequestAge time.Duration   // 0 for no bound
-	Events        *events.Store   // keeps what happens in runs; nil where none are kept
+	Events        *events.Store   // keeps the events of runs; nil if none are kept
 	Reopen        func()          // has all outboxes opened anew
-	// Session says why a subagent of an outbox cannot go on with the session that its request names; nil where it can. The function is nil
-	// where no session is kept.
+	// Session explains why a subagent cannot continue the session that its request names; it returns nil if it can. The
+	// function is nil if no sessions are kept.
 	Session func(outbox string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal
 	Log     *slog.Logger
 }
 
-// runs carries requests to their answers, and finds those that are on their way; see run.Runs.
+// runs carries requests to their answers and finds unfinished runs; see run.Runs.
 type runs interface {
 	Submit(ctx context.Context, q run.Request, c run.Client, existing *journal.Run) bool
 	Running(key string) *run.Run

@@ -9,7 +9,8 @@ import (
 	"torno/delegation"
 )
 
-// input tells a run that its parent has said something. An input of no run stays until a listing finds it without its request.
+// input tells a run that its parent has written an input for it. An input without a run stays until a listing finds
+// that its request is gone.
 func (s *scan) input(name string) {
 	rawID, hash, n, ok := delegation.ParseInputName(name)
 	if !ok {
@@ -20,7 +21,8 @@ func (s *scan) input(name string) {
 	}
 }
 
-// ReadInput reads input n of the run. It is false where nothing is there, or where it may still be being written.
+// ReadInput reads input n of the run. there is false if no such file is there, or if the file may still be being
+// written.
 func (a *Admission) ReadInput(n int) (in delegation.Input, refusal *delegation.Refusal, there bool) {
 	data, stamp, err := a.box.Dir.Read(delegation.InputName(a.Key.Subagent, a.Key.Request, n), delegation.MaxInputFile)
 	switch {
@@ -42,8 +44,8 @@ func (a *Admission) ReadInput(n int) (in delegation.Input, refusal *delegation.R
 	return in, refusal, true
 }
 
-// orphanInput removes what was said to a run whose request is gone, or was replaced since. What was said to a request that is not
-// admitted yet stays.
+// orphanInput removes the inputs for a run whose request is gone or was replaced since. Inputs for a request that is
+// not admitted yet stay.
 func (s *sweeper) orphanInput(ctx context.Context, name string) {
 	rawID, hash, _, ok := delegation.ParseInputName(name)
 	if !ok {

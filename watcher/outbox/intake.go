@@ -11,16 +11,16 @@ import (
 	"torno/internal/journal"
 )
 
-// admitter takes requests in: from a file's name to the queue, or to a refusal and its answer.
+// admitter takes requests in: it leads each file to the queue, or to a refusal and its answer.
 type admitter struct {
 	*Outbox
 	costs *costs
-	gate  *gate          // before the journal
-	waits map[string]int // how often a request has waited for that of its parent, by the names of files
+	gate  *gate          // guards the journal
+	waits map[string]int // by file name: how often the request has waited for its parent's request
 }
 
-// look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
-// look, or 0 when the file is dealt with.
+// look handles one request file: it leads the file to the queue or to a refusal. It returns the time until the next
+// look, or 0 if the file needs none.
 func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
 	seen, reading := time.Now(), d.costs.meters.Start()
 	if _, ok := delegation.ResponseNameFor(rawID); !ok {
@@ -69,7 +69,7 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	return d.takeIn(ctx, Intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
 }
 
-// listed notes that a listing has come to its end, and whether all requests that it found were looked at for good.
+// listed is called at the end of a listing. all tells whether every request in it was dealt with for good.
 func (d *admitter) listed(ctx context.Context, all bool) {
 	if !d.Lost || !all {
 		return
@@ -79,8 +79,9 @@ func (d *admitter) listed(ctx context.Context, all bool) {
 	}
 }
 
-// byFile finds a file's run by its stamp. If that run was lost and attempted again, it returns the last attempt, which owes the
-// response: that one's stamp may be too young to tell where the lost one's is not.
+// byFile finds a file's run by the file's stamp. If that run was lost and attempted again, byFile returns the last
+// attempt, because that attempt owes the response; its stamp may be too young to be trusted even if the lost run's is
+// not.
 func (d *admitter) byFile(ctx context.Context, name string, stamp delegation.Stamp) (journal.Run, bool, error) {
 	known, ok, err := d.Journal.ByFile(ctx, d.ID, name, stamp)
 	if err != nil || known.Reason != delegation.ReasonLost {
@@ -93,9 +94,9 @@ func (d *admitter) byFile(ctx context.Context, name string, stamp delegation.Sta
 	return known, ok, err
 }
 
-// readAgain handles the request of a run that is over, whose file was read again, because its stamp was too young to tell, and has not
-// changed. Its client may have written it anew meanwhile, to the byte: a missing response shows that it did. Once the stamp is
-// old, the journal notes that, and the file need not be read any more.
+// readAgain handles the request of an ended run. The file was read again, because its stamp was too young to be
+// trusted, and it holds the same bytes. But its client may have written them anew meanwhile: a missing response shows
+// that. Once the stamp is old enough, the journal notes it, and the file need not be read again.
 func (d *admitter) readAgain(known journal.Run, read delegation.Reading) {
 	switch {
 	case !known.Answered, d.unreadable(known):
@@ -108,19 +109,19 @@ func (d *admitter) readAgain(known journal.Run, read delegation.Reading) {
 	}
 }
 
-// Intake is a request file that was read, once.
+// Intake is a request file that was read once.
 type Intake struct {
 	name, rawID string
 	read        delegation.Reading
 	seen        time.Time
 	data        []byte
-	Request     delegation.Request // what data says, where that is known
+	Request     delegation.Request // decoded from data, if that is possible
 	descent     journal.Descent
-	made        bool // its client made its workspace
+	made        bool // the client made the workspace
 }
 
-// unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:
-// its writer can set it.
+// unsettled reports whether a file is perhaps only half written, so that it deserves another look. A file time in the
+// future is no excuse, because the writer can set it.
 func (in Intake) unsettled(refusal *delegation.Refusal) bool {
 	return refusal.Code == delegation.CodeUnparsable && time.Since(in.read.Stamp.ModTime).Abs() < settle
 }

@@ -11,22 +11,22 @@ import (
 	"torno/watcher/notice"
 )
 
-// gate keeps a scan from a journal that is in trouble. One request after the other tries it, ever more slowly, and all
-// others wait behind it: there may be as many as the outbox holds.
+// gate keeps a scan away from a journal that fails. One request at a time tries the journal, more and more slowly; all
+// others wait, because an outbox may hold very many.
 type gate struct {
 	log   *slog.Logger
-	held  *notice.Flag // up while the journal is in trouble
+	held  *notice.Flag // up while the journal fails
 	tries int
-	shut  time.Time // until then no request uses the journal
+	shut  time.Time // no request uses the journal before this time
 }
 
-// wait is the time until the gate opens, 0 where it is open.
+// wait returns the time until the gate opens, or 0 if it is open.
 func (g *gate) wait() time.Duration { return max(0, time.Until(g.shut)) }
 
-// trouble notes that the journal does not take something, and returns how long to wait.
+// trouble notes that the journal failed, and returns how long to wait.
 func (g *gate) trouble(err error) time.Duration {
 	if errors.Is(err, context.Canceled) {
-		return 0 // told to stop in the middle; the next start looks again
+		return 0 // the watcher was told to stop; the next start looks again
 	}
 	g.tries++
 	pause := retry.Backoff(g.tries)
@@ -36,13 +36,13 @@ func (g *gate) trouble(err error) time.Duration {
 	return pause
 }
 
-// works opens the gate again and lowers the flag.
+// works opens the gate and lowers the flag.
 func (g *gate) works() {
 	g.tries, g.shut = 0, time.Time{}
 	g.held.Lower()
 }
 
-// forget opens the gate where no request has met the trouble again: the one that did may be gone.
+// forget opens the gate if no request has met the failure again: the request that met it may be gone.
 func (g *gate) forget() {
 	if g.tries > 0 && time.Since(g.shut) > notice.Lingers {
 		g.works()

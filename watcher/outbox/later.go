@@ -2,12 +2,12 @@ package outbox
 
 import "time"
 
-// later is what a scan looks at again. Answers that are due do not wait behind requests that are to be looked at again: a flood
-// of those leaves no room.
+// later lists what a scan looks at again. Owed answers have their own list, so that a flood of second looks cannot
+// crowd them out.
 type later struct {
 	looks   map[string]time.Time // requests to look at again, and when
 	answers map[string]time.Time // requests whose answer could not be written, and when to try again
-	missed  bool                 // the listing that is under way found more requests to look at again than are kept
+	missed  bool                 // the present listing found more requests for a second look than fit
 }
 
 func newLater() *later {
@@ -23,23 +23,23 @@ func (l *later) look(name string, pause time.Duration) {
 	l.looks[name] = time.Now().Add(pause)
 }
 
-// answer notes when an answer that could not be written is tried again.
+// answer notes when to try an unwritten answer again.
 func (l *later) answer(request string) {
 	if len(l.answers) < maxDue {
 		l.answers[request] = time.Now().Add(dueAgain)
 	}
 }
 
-// waits says whether a request is to be looked at again.
+// waits reports whether a second look at a request is noted.
 func (l *later) waits(name string) bool {
 	_, waits := l.looks[name]
 	return waits
 }
 
-// nothing says whether every request that the last listing found was looked at for good.
+// nothing reports whether every request of the last listing was dealt with for good.
 func (l *later) nothing() bool { return !l.missed && len(l.looks) == 0 }
 
-// next is how long until something is due.
+// next returns the time until something is due.
 func (l *later) next() time.Duration {
 	next := time.Hour
 	for _, due := range []map[string]time.Time{l.looks, l.answers} {

@@ -12,7 +12,7 @@ import (
 	"torno/watcher/output"
 )
 
-// NewLive is the live output of a run.
+// NewLive returns the writer of a run's live output.
 func (o *Outbox) NewLive(key sandbox.RunKey) *output.Live {
 	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
 	return &output.Live{
@@ -36,14 +36,14 @@ func (o *Outbox) NewLive(key sandbox.RunKey) *output.Live {
 	}
 }
 
-// CompleteLive keeps and publishes the segment that an earlier watcher had noted when it died, as far as that did not. It is false where the
-// outbox lacks the segment.
+// CompleteLive finishes the segment that an earlier watcher had noted when it died: it keeps and publishes what that
+// watcher did not. It returns false if the outbox lacks the segment.
 func (o *Outbox) CompleteLive(key sandbox.RunKey, p output.Progress) bool {
 	name := delegation.EventsName(key.Subagent, key.Request, p.Segment)
 	_, err := o.Dir.Stat(name)
 	published := err == nil
 	data, err := delegation.EncodeEvents(p.Events)
-	if err != nil || len(data) == 0 { // a note of an earlier version
+	if err != nil || len(data) == 0 { // an earlier version wrote the note
 		return published
 	}
 	if o.Events.Last(key) < p.Lines {
@@ -55,8 +55,8 @@ func (o *Outbox) CompleteLive(key sandbox.RunKey, p output.Progress) bool {
 	return published || o.publish(name, data) == nil
 }
 
-// What bounds the live output of ended runs that stays in an outbox: their number, and that of their files. Clients that never clean up lose the
-// oldest first.
+// Bounds for the live output of ended runs in an outbox: the number of runs and the number of files. If clients never
+// clean up, they lose the oldest output first.
 const (
 	maxTrails       = 256
 	maxTrailedFiles = 64 * maxTrails
@@ -67,21 +67,21 @@ type trail struct {
 	ID          delegation.SubagentID
 	request     delegation.RequestID
 	first, last int
-	ended       time.Time // when the run ended
+	ended       time.Time
 }
 
-// is says whether a segment with this id and this request's hash in its name belongs to the trail.
+// is reports whether a segment with this id and this request hash in its name belongs to the trail.
 func (tr trail) is(rawID, hash string) bool {
 	return tr.ID.String() == rawID && tr.request.Hash() == hash
 }
 
-// trails remembers the segments of ended runs, until the client removes the request or there are too many. The listings of the
-// next watcher find them again.
+// trails remembers the segments of ended runs until the client removes the request or there are too many. The listings
+// of the next watcher find them again.
 type trails struct {
 	remove func(name string)
 
 	mu    sync.Mutex
-	ended []trail // by their ends, the oldest first
+	ended []trail // sorted by end, the oldest first
 }
 
 // keep remembers segments of an ended run.
@@ -109,7 +109,7 @@ func (t *trails) files() (n int) {
 	return n
 }
 
-// find is the trail of a segment.
+// find returns the trail of a segment.
 func (t *trails) find(rawID, hash string) (tr trail, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,8 +120,8 @@ func (t *trails) find(rawID, hash string) (tr trail, known bool) {
 	return t.ended[i], true
 }
 
-// drop removes the segments of a subagent's ended runs. Those of the request except stay, because a run of it goes on after
-// them.
+// drop removes the segments of a subagent's ended runs. Segments of the request except stay, because a run of that
+// request continues them.
 func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +134,8 @@ func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 }
 
 func (t *trails) sweep(tr trail) {
-	for n := range min(tr.last-tr.first+1, output.MaxSegments) { // as many as a run can have, whatever a parent has named so
+	// Remove at most as many as a run can have, whatever names a parent has made up.
+	for n := range min(tr.last-tr.first+1, output.MaxSegments) {
 		t.remove(delegation.EventsName(tr.ID, tr.request, tr.first+n))
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"torno/sandbox"
 )
 
-// tooOld refuses a request whose time is further away than keys are remembered, unless the journal knows it: then it
-// waited here, however long. The time is that of the last writing. It is the client's word, and a good one: what comes
-// out of a backup has its old time, and a client that sets a new time could as well choose a new id. The time of the last
-// change, which no writer can set, would say nothing: it is new whenever a file comes back.
+// tooOld refuses a request whose file time lies further from now than the journal remembers keys. If the journal knows
+// the request, it has waited here, and its age does not matter. The time is the file's last modification. The client
+// can set it, but it serves well: a file from a backup keeps its old time, and a client that sets a new time could as
+// well choose a new id. The time of the last change, which no writer can set, would be useless: it is new whenever a
+// file comes back.
 func (d *admitter) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*delegation.Refusal, error) {
 	limit, age := d.MaxRequestAge, in.seen.Sub(in.read.Stamp.ModTime)
 	if limit == 0 || age <= limit && age >= -journal.MaxSkew {
@@ -32,7 +33,7 @@ func (d *admitter) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*
 
 const askAnew = "Write the request anew, with a new request_id."
 
-// forgotten is the answer to a request that ran, or may have, so long ago that its record is gone.
+// forgotten returns the answer to a request that ran, or may have run, so long ago that its record is gone.
 func forgotten() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeStale, Hint: askAnew,
@@ -40,10 +41,10 @@ func forgotten() *delegation.Refusal {
 	}
 }
 
-// What lies in an outbox that a watcher with another journal served may have run, and no record of ours says so. It is looked
-// through once before anything there runs.
+// Requests in an outbox that a watcher with another journal served may have run, and our journal would not know.
+// Therefore everything there is looked through once before anything runs.
 
-// journalLost refuses a request that may have run.
+// journalLost returns the refusal of a request that may have run.
 func journalLost() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeJournalLost, Hint: "Write it again under a new request_id.",
@@ -51,10 +52,11 @@ func journalLost() *delegation.Refusal {
 	}
 }
 
-// maxAnswer bounds what is read of a response.
+// maxAnswer bounds how many bytes of a response are read.
 const maxAnswer = 1 << 20
 
-// isAnswered says whether another watcher's response to a request lies beside it. A parent can write one, and then has that.
+// isAnswered reports whether another watcher's response to a request lies beside it. A parent can forge such a
+// response, but then it only gets its own.
 func (d *admitter) isAnswered(in Intake, request delegation.Request) bool {
 	name, ok := delegation.ResponseNameFor(in.rawID)
 	if !ok {
@@ -68,7 +70,7 @@ func (d *admitter) isAnswered(in Intake, request delegation.Request) bool {
 	return err == nil && response.RequestID == request.RequestID.String()
 }
 
-// leaveAnswered notes that a request is over, and leaves the response that lies there.
+// leaveAnswered records that a request is over, and leaves its response as it is.
 func (d *admitter) leaveAnswered(ctx context.Context, in Intake, key sandbox.RunKey) time.Duration {
 	record := d.refusalRecord(in, key, journalLost())
 	record.Answered = true

@@ -11,11 +11,11 @@ import (
 	"torno/watcher/output"
 )
 
-// sweeper removes what was left behind: by clients that took their request away, and by earlier watchers.
+// sweeper removes files that clients left when they took their request away, and files of earlier watchers.
 type sweeper struct{ *Outbox }
 
-// orphan removes a response, status or sentinel whose request is gone, and statuses that no client fetched; a run whose
-// request is gone ends. It waits until the file has some age: its client may be at work.
+// orphan removes a response, status or sentinel whose request is gone, and ends a run whose request is gone. It also
+// removes old statuses that no client fetched. It spares young files, because their client may be at work.
 func (s *sweeper) orphan(name, rawID string) {
 	stamp, err := s.Dir.Stat(name)
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
@@ -39,8 +39,9 @@ func kindOf(name string) delegation.Kind {
 	return kind
 }
 
-// orphanSegment removes live output of runs of an earlier watcher that no client reads any more. As long as the request of an
-// ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
+// orphanSegment removes live output of an earlier watcher's runs that no client reads any more. While the request of an
+// ended run is there, its client may still read, however slowly: then orphanSegment keeps the segment as part of a
+// trail.
 func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 	rawID, hash, seq, ok := delegation.ParseEventsName(name)
 	if !ok || s.isRunning(rawID) {
@@ -66,17 +67,17 @@ func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 		s.trails.keep(trail{ID: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
 		return
 	}
-	// An earlier watcher published it; or this one did, to say how a run of an earlier one has ended.
+	// An earlier watcher published it, or this watcher did, to tell how an earlier watcher's run ended.
 	if stamp, err := s.Dir.Stat(name); err == nil && (stamp.ModTime.Before(s.Born) || time.Since(stamp.ChangeTime) >= clearAfter) {
 		s.discard(name)
 	}
 }
 
-// runOf is the run that a segment of an earlier watcher belongs to. It is wanted while its request is there.
+// runOf returns the run that an earlier watcher's segment belongs to. The run is wanted while its request is there.
 func (s *sweeper) runOf(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil || !s.there(delegation.RequestName(id)) {
-		return record, false, nil //nolint:nilerr // a name of no run
+		return record, false, nil //nolint:nilerr // the name belongs to no run
 	}
 	record, known, err := s.Journal.Latest(ctx, s.ID, id)
 	return record, known && record.Request.Hash() == hash, err

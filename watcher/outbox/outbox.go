@@ -23,37 +23,39 @@ import (
 
 // Settings is the configuration of one outbox.
 type Settings struct {
-	Dir             *delegation.Dir // open
+	Dir             *delegation.Dir // opened by the caller
 	Policy          compile.Policy
 	MaxRunning      int
 	Queue           int
-	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
+	QueueBusy       bool // if its workspace is in use, a run waits instead of being refused
 	MaxRequestBytes int64
-	Tree            Tree // what a tree of runs may grow to
-	// Lock takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
-	// served. It is nil where the caller has the lock for as long as the watcher runs.
+	Tree            Tree // bounds of a tree of runs
+	// Lock takes the lock against other watchers, unless it is already taken. Its error names the process that has the
+	// lock; until Lock succeeds, the outbox is not served. Lock is nil if the caller holds the lock for as long as the
+	// watcher runs.
 	Lock func() error
-	// Remade has the outbox go on in another directory of the same file system, where nothing is unfinished and no request lies there: whoever
-	// runs the watcher by hand has made the directory anew.
+	// Remade allows the outbox to continue in another directory of the same file system, if nothing is unfinished and
+	// no request lies there: a person who runs the watcher by hand has made the directory anew.
 	Remade bool
 }
 
-// beatAfter is how long after a piece of news its heartbeat is sent, so that several share one.
+// beatAfter delays the heartbeat after a piece of news, so that several pieces share one.
 const beatAfter = 200 * time.Millisecond
 
-// Outbox is one served directory. Its goroutine, Watch, is the only one that reads requests; writing is done by the runs
-// too and is ordered by publishing.
+// Outbox is one served directory. Only its goroutine Watch reads requests. Runs write too; publishing puts their writes
+// in order.
 type Outbox struct {
 	*Host
-	*identity.Claim // which outbox the directory is
+	*identity.Claim // knows which outbox the directory is
 	Settings        Settings
 	log             *slog.Logger
 
-	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
+	// publishing is held while we check that a request is still there and write its response, so that no other writer
+	// of ours comes between.
 	publishing sync.Mutex
 
-	Away   atomic.Bool  // it is not served at the moment
-	gone   *notice.Flag // the flag that is up while it is away
+	Away   atomic.Bool  // the outbox is not served at present
+	gone   *notice.Flag // up while the outbox is away
 	files  *notice.Recurring
 	room   *notice.Recurring
 	wake   chan struct{} // a heartbeat is due
@@ -61,25 +63,26 @@ type Outbox struct {
 	board  *board
 	trails *trails
 	rest   *workspace.Turn
-	seen   chan struct{} // closed when it was listed once, or cannot be now
+	seen   chan struct{} // closed when the outbox was listed once, or cannot be listed now
 }
 
-// Listed is closed when Watch has listed the outbox once, or cannot list it now.
+// Listed returns a channel that is closed when Watch has listed the outbox once, or cannot list it now.
 func (o *Outbox) Listed() <-chan struct{} { return o.seen }
 
-// there says whether an entry is there, as far as can be told.
+// there reports whether an entry exists. If that cannot be found out, it returns true.
 func (o *Outbox) there(name string) bool {
 	_, err := o.Dir.Stat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// misses says whether an entry is gone. It says no when the directory itself is gone from its path.
+// misses reports whether an entry is gone. If the directory itself is gone from its path, it returns false.
 func (o *Outbox) misses(name string) bool {
 	_, err := o.Dir.Stat(name)
 	return errors.Is(err, fs.ErrNotExist) && o.Dir.Alive() == nil
 }
 
-// hasCancel says whether there is a cancel file of this name. Anything but a regular file does not count, and is removed.
+// hasCancel reports whether a cancel file of this name exists. It removes anything with that name that is not a regular
+// file.
 func (o *Outbox) hasCancel(name string) bool {
 	stamp, err := o.Dir.Stat(name)
 	if err != nil {
@@ -92,7 +95,7 @@ func (o *Outbox) hasCancel(name string) bool {
 	return false
 }
 
-// dropStale removes a sentinel that was there before the request which the host sees for the first time.
+// dropStale removes a sentinel that is older than a request which the host sees for the first time.
 func (o *Outbox) dropStale(rawID string, request delegation.Stamp) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
@@ -104,10 +107,10 @@ func (o *Outbox) dropStale(rawID string, request delegation.Stamp) {
 	}
 }
 
-// discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
+// discard removes a file of ours, or a used one of the client's. If it cannot be removed, that is the client's doing.
 func (o *Outbox) discard(name string) {
 	if o.ensureLock() != nil {
-		return // it may be the other watcher's
+		return // the file may belong to the other watcher
 	}
 	crash.At("outbox.cleared")
 	if err := o.Dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +119,7 @@ func (o *Outbox) discard(name string) {
 }
 
 // Respond publishes the response to a request that was read, unless that request is gone: a response never outlives its
-// request. Where the request cannot be looked at, nothing is published and the caller tries again.
+// request. If the request cannot be examined, Respond publishes nothing and the caller tries again.
 func (o *Outbox) Respond(request, response string, read delegation.Reading, body delegation.Response) error {
 	data, err := body.Encode()
 	if err != nil {
@@ -138,7 +141,7 @@ func (o *Outbox) Respond(request, response string, read delegation.Reading, body
 	return err
 }
 
-// StillThere says whether a request that was read is still the one under its name.
+// StillThere reports whether a request that was read is still under its name.
 func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, error) {
 	return o.Dir.StillHolds(request, read, o.Settings.MaxRequestBytes)
 }
@@ -150,7 +153,7 @@ func (o *Outbox) Beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	for {
 		select {
 		case <-o.wake:
-			_ = retry.Pause(ctx, beatAfter) // more may come, or this be over
+			_ = retry.Pause(ctx, beatAfter) // more news may come, or this news may pass
 			o.PublishHeartbeat(heartbeat(false))
 		case <-ticker.C:
 			o.PublishHeartbeat(heartbeat(false))
@@ -164,7 +167,7 @@ func (o *Outbox) Beat(ctx context.Context, tick time.Duration, heartbeat func(st
 // PublishHeartbeat writes watcher.json.
 func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
 	if o.Away.Load() {
-		return // what lies there tells who served the outbox last
+		return // leave the file: it tells which watcher served the outbox last
 	}
 	data, err := h.Encode()
 	if err == nil {
@@ -176,11 +179,11 @@ func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
 	}
 }
 
-// NewOutbox is an outbox that is not served yet.
+// NewOutbox returns an outbox that is not served yet.
 func (h *Host) NewOutbox(settings Settings) *Outbox {
 	if len(settings.Policy.Owners) == 0 && settings.Dir.Why() == nil {
 		uid, _ := settings.Dir.Owner()
-		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
+		settings.Policy.Owners = []uint32{uid} // the owner of a parent's own files: a child may have to run as that user
 	}
 	name, log := settings.Policy.Outbox, h.Log.With("outbox", settings.Policy.Outbox)
 	box := &Outbox{
@@ -195,8 +198,8 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	return box
 }
 
-// Identify finds out which outbox each configured directory is. look looks at a directory. It comes before anything is read from
-// an outbox, and before any record is settled.
+// Identify finds out which outbox each configured directory is, before anything is read from an outbox and before any
+// record is settled. look returns the identity of an outbox's directory.
 func Identify(ctx context.Context, j *journal.Journal, boxes []*Outbox, look func(*Outbox) (inode.Directory, error)) (err error) {
 	claims := make([]*identity.Claim, len(boxes))
 	for i, box := range boxes {
@@ -215,10 +218,10 @@ func Identify(ctx context.Context, j *journal.Journal, boxes []*Outbox, look fun
 	return err
 }
 
-// ShowStatuses writes status files until ctx is done, and then what is left.
+// ShowStatuses writes status files until ctx is done, and then those that are left.
 func (o *Outbox) ShowStatuses(ctx context.Context) { o.board.loop(ctx) }
 
-// TellSoon has the clients told the news by a heartbeat.
+// TellSoon has a heartbeat sent soon, so that the clients learn the news.
 func (o *Outbox) TellSoon() {
 	select {
 	case o.wake <- struct{}{}:

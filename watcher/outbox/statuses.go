@@ -9,25 +9,26 @@ import (
 	"torno/watcher/limit"
 )
 
-// A status is a courtesy and a file of its own, so that a flood of runs could keep a disk busy with files that live for
-// milliseconds. What statuses may cost is a share of a core; what does not fit is late, or is never written because the
-// run is over.
+// A status is a courtesy, but each is a file, and a flood of runs could keep a disk busy with files that live for
+// milliseconds. Therefore statuses may only use a share of a core. Beyond that, a status is late; if its run ends
+// first, it is never written.
 const (
-	statusShare = 8                      // they cost at most 1/statusShare of a core
-	statusBurst = 100 * time.Millisecond // of that share may be saved up: a few statuses are written at once
-	boardBehind = 16                     // runs whose statuses wait make the board late
+	statusShare = 8                      // statuses use at most 1/statusShare of a core
+	statusBurst = 100 * time.Millisecond // so much of the share may be saved up, to write a few statuses at once
+	boardBehind = 16                     // the board is late if more statuses than this wait
 )
 
-// board keeps the newest status of each run and writes the status files in the background, the newest only: a client
-// that looks away misses steps, never the state. Runs that move go first, runs that wait in a queue after them.
+// board keeps the newest status of each run and writes the status files in the background. It writes only the newest: a
+// client that looks away misses steps, but never the present state. Runs that move go first, then runs that wait in a
+// queue.
 type board struct {
 	write func(*Admission, delegation.RunStatus)
 	wake  chan struct{}
 
 	mu             sync.Mutex
 	newest         map[*Admission]delegation.RunStatus // not written yet
-	moved, waiting []*Admission                        // whose turn it is; a run that is not in newest any more is passed over
-	shown          map[*Admission]bool                 // runs that are not over and of which there is a status
+	moved, waiting []*Admission                        // in the order of writing; a run that has left newest is skipped
+	shown          map[*Admission]bool                 // unfinished runs that have a status file
 }
 
 func newBoard(write func(*Admission, delegation.RunStatus)) *board {
@@ -55,7 +56,7 @@ func (b *board) set(r *Admission, status delegation.RunStatus) {
 	}
 }
 
-// loop writes until ctx is done, and then what is left.
+// loop writes statuses until ctx is done, and then those that are left.
 func (b *board) loop(ctx context.Context) {
 	share := limit.Share{Of: statusShare, Burst: statusBurst, Longest: limit.LongestRest}
 	for {
@@ -76,8 +77,8 @@ func (b *board) loop(ctx context.Context) {
 	}
 }
 
-// next takes the status that is to be written now. Where the board is late, a run that is over before anybody saw a
-// status of it needs none: it has a response.
+// next takes the next status to write. If the board is late, it skips an ended run without a status file: that run has
+// a response.
 func (b *board) next() (*Admission, delegation.RunStatus, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,14 +104,14 @@ func (b *board) next() (*Admission, delegation.RunStatus, bool) {
 	}
 }
 
-// turn takes the run whose turn it is.
+// turn takes the next run in line.
 func (b *board) turn() (r *Admission, found bool) {
 	from := &b.moved
 	if len(*from) == 0 {
 		from = &b.waiting
 	}
 	if len(*from) == 0 {
-		b.moved, b.waiting = nil, nil // lets go of what the slices hold
+		b.moved, b.waiting = nil, nil // frees the memory that the slices hold
 		return nil, false
 	}
 	r, *from = (*from)[0], (*from)[1:]

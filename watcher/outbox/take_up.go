@@ -12,9 +12,10 @@ import (
 	"torno/sandbox/compile"
 )
 
-// TakeUp makes an admission of a released run's record, from the request as it is now. The reason is why it must end, "" when it may go on.
-// The admission's Spec is for a next attempt, and says how questions are decided; the run itself goes by the record's Terms. over says that its
-// sandbox has ended by itself: no policy ends that.
+// TakeUp makes an admission for the record of a released run, from the request as it is now. It returns the reason why
+// the run must end, or "" if it may go on. The admission's Spec serves a next attempt and tells how questions are
+// decided; the run itself goes by the record's Terms. over means that the sandbox has ended by itself; then no policy
+// can end the run.
 func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason delegation.Reason) {
 	in, reason := o.StillAsked(record)
 	in.descent = record.Descent
@@ -34,11 +35,12 @@ func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason del
 	return o.Admission(record.RunKey(), in, spec, record.Warnings), reason
 }
 
-// stillAllows compiles the request of a released run anew. The reason is why the run must end, "" when the policy still allows it; why says so
-// in a sentence.
+// stillAllows compiles the request of a released run again. It returns the reason why the run must end, or "" if the
+// policy still allows it. why is that reason in a sentence.
 func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, reason delegation.Reason, why string) {
-	in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
-	spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record
+	// A profile name that is no token can only be the default's. The zero token stands for it.
+	in.Request.Profile, _ = delegation.ParseToken(record.Profile)
+	spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // its warnings are already in the record
 	at := record.Handle.Workspace
 	switch {
 	case err != nil:
@@ -51,8 +53,8 @@ func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, 
 	return spec, delegation.ReasonSuperseded, "The request was changed while no watcher was there, and asks for another workspace now."
 }
 
-// StillAsked reads the request of a record once more, as hostile as ever. The reason is why no client waits for the run any
-// more, "" when its client does. The same request may lie in another file by now.
+// StillAsked reads the request of a record once more, with the same distrust as ever. It returns the reason why no
+// client waits for the run any more, or "" if one does. By now the same request may lie in another file.
 func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
 	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
 	data, read, err := o.readSettled(record.FileName)
@@ -67,11 +69,11 @@ func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Re
 	return in, ""
 }
 
-// settleTries bounds how often a request that is in doubt is read again: its writer may be at work, or this process short
-// of something for a moment.
+// settleTries bounds how often a doubtful request is read again: its writer may still be at work, or this process may
+// be short of some resource for a moment.
 const settleTries = 5
 
-// readSettled reads a request, again where it does not tell yet what it is.
+// readSettled reads a request. It reads again while the file is doubtful, at most settleTries times.
 func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
 		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)

@@ -13,19 +13,19 @@ import (
 	"torno/delegation"
 )
 
-// How an outbox is looked through.
+// Limits for looking through an outbox.
 const (
-	listChunk    = 64                     // names that are read at once, and events that are handled after them
-	listYield    = 2                      // events that are handled after each name
+	listChunk    = 64                     // names read at once, and events handled after them
+	listYield    = 2                      // events handled after each name
 	listAtLeast  = time.Second            // between two listings
-	listShare    = 100                    // a listing costs at most 1/listShare of a core
-	eventShare   = 2                      // what a parent can bring about at will costs at most 1/eventShare of a core
-	eventBurst   = 5 * time.Second        // after so much work at once: a thousand requests do not wait
+	listShare    = 100                    // a listing uses at most 1/listShare of a core
+	eventShare   = 2                      // work that a parent can cause at will uses at most 1/eventShare of a core
+	eventBurst   = 5 * time.Second        // so much work is done at once without a rest: a thousand requests do not wait
 	settle       = 250 * time.Millisecond // a file that does not parse may still be being written for so long
 	listAtMost   = time.Minute            // the longest pause between two listings
-	dueAgain     = time.Second            // until an answer that could not be written is tried again
+	dueAgain     = time.Second            // until an unwritten answer is tried again
 	maxDue       = 1024                   // the most answers that wait for another try
-	clearAfter   = time.Second            // a client that takes its request away may be about to remove the response itself
+	clearAfter   = time.Second            // a client that takes its request away may soon remove the response itself
 	maxDelayed   = 1024                   // names that wait for a second look
 	statusesLast = 24 * time.Hour         // after the end of a run
 )
@@ -48,7 +48,7 @@ func (o *Outbox) Watch(ctx context.Context) error {
 	return newScan(o, notify).run(ctx)
 }
 
-// scan is the state of Watch: it decides what is looked at next.
+// scan is the state of Watch. It decides what to look at next.
 type scan struct {
 	*Outbox
 	notify    *fsnotify.Watcher
@@ -58,7 +58,7 @@ type scan struct {
 	requests  *admitter
 	leftovers *sweeper
 
-	unnamed, reported int // requests for whose name no response name fits: in this listing, and when last said
+	unnamed, reported int // requests whose names are too long for a response: in this listing, and when last reported
 }
 
 func newScan(o *Outbox, notify *fsnotify.Watcher) *scan {
@@ -69,7 +69,7 @@ func newScan(o *Outbox, notify *fsnotify.Watcher) *scan {
 }
 
 func (s *scan) run(ctx context.Context) error {
-	runtime.LockOSThread() // what it costs is measured by the thread
+	runtime.LockOSThread() // the cost is measured by the thread
 	defer runtime.UnlockOSThread()
 	ctx = s.costs.charge(ctx)
 	pause := s.list(ctx)
@@ -105,7 +105,7 @@ func (s *scan) run(ctx context.Context) error {
 	}
 }
 
-// trouble is an overflow or a fault of the notifications: a listing follows either.
+// trouble reports an overflow or a fault of the notifications. A listing follows either.
 func (s *scan) trouble(err error) {
 	if errors.Is(err, fsnotify.ErrEventOverflow) {
 		s.log.Info("more events than the kernel keeps; listing the outbox instead")
@@ -114,7 +114,7 @@ func (s *scan) trouble(err error) {
 	s.log.Warn("notifications of the outbox failed; listing it instead", "error", err)
 }
 
-// event looks at what an event names. The watcher's own files cost nothing here.
+// event looks at the file that an event names. The watcher's own files cost nothing here.
 func (s *scan) event(ctx context.Context, event fsnotify.Event) {
 	if s.Away.Load() {
 		return
@@ -138,7 +138,7 @@ func (s *scan) lookAt(ctx context.Context, name, rawID string, waited bool) {
 	}
 }
 
-// lookAgain tries the answers that are due, and looks at the requests that are.
+// lookAgain tries the answers that are due and looks at the requests that are due.
 func (s *scan) lookAgain(ctx context.Context, now time.Time) {
 	for name, at := range s.later.answers {
 		if at.After(now) {
@@ -147,7 +147,7 @@ func (s *scan) lookAgain(ctx context.Context, now time.Time) {
 		delete(s.later.answers, name)
 		_, raw := delegation.ParseName(name)
 		if s.isRunning(raw) {
-			s.later.answer(name) // it is not quite over
+			s.later.answer(name) // the run is not quite over
 			continue
 		}
 		s.lookAt(ctx, name, raw, true)
@@ -161,7 +161,7 @@ func (s *scan) lookAgain(ctx context.Context, now time.Time) {
 	}
 }
 
-// list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
+// list goes through the whole outbox. Between chunks it handles events. It returns the pause until the next listing.
 func (s *scan) list(ctx context.Context) time.Duration {
 	all := s.costs.startListing()
 	s.unnamed, s.later.missed = 0, false
@@ -189,14 +189,14 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	return s.costs.endListing(all)
 }
 
-// lowerOldNotices takes notices back that were not raised again: the request that raised one may be gone.
+// lowerOldNotices takes back notices that were not raised again: the request that raised one may be gone.
 func (s *scan) lowerOldNotices() {
 	s.files.LowerIfOld()
 	s.room.LowerIfOld()
 	s.gate.forget()
 }
 
-// reportUnnamed says how many requests cannot be answered, once and not with every listing.
+// reportUnnamed reports how many requests cannot be answered, but only when there are more than before.
 func (s *scan) reportUnnamed() {
 	if s.unnamed > s.reported {
 		s.log.Warn("requests have names for which no response name fits; they are left alone", "requests", s.unnamed)
@@ -204,7 +204,8 @@ func (s *scan) reportUnnamed() {
 	s.reported = s.unnamed
 }
 
-// drainEvents handles events that came meanwhile, a bounded number, so that a flood of them does not end the listing.
+// drainEvents handles waiting events, at most the given number, so that a flood of them does not hold up the listing
+// for ever.
 func (s *scan) drainEvents(ctx context.Context, most int) {
 	for range most {
 		select {
@@ -216,7 +217,7 @@ func (s *scan) drainEvents(ctx context.Context, most int) {
 	}
 }
 
-// listed handles one name of a listing: requests as events do, and what is left behind without its request.
+// listed handles one name of a listing. It treats requests as events do, and removes files whose request is gone.
 func (s *scan) listed(ctx context.Context, name string) {
 	switch kind, raw := delegation.ParseName(name); kind {
 	case delegation.KindRequest:

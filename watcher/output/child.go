@@ -12,29 +12,29 @@ import (
 	"torno/sandbox"
 )
 
-// maxHead bounds what is kept while init's first line is not complete. A longer one is not init's.
+// maxHead bounds the part of init's first line that is kept until the line is complete. A longer line is not init's.
 const maxHead = 4096
 
-// Child takes a child's chunks apart: init's first line, the tails, the live segments. It has one owner, the
-// goroutine that reads the attachment.
+// Child takes a child's chunks apart: init's first line, the tails, the live segments. It belongs to the goroutine that
+// reads the attachment.
 type Child struct {
 	Stdout, Stderr tail
 	Bytes          int64
 	Live           *Live
-	Agent          bool // standard output is the lines of an agent's adapter
+	Agent          bool // standard output consists of the lines of an agent's adapter
 	OnHolding      func()
 	OnStarted      func(time.Time)
-	OnAcknowledged func(agent.Line) []delegation.Event // what is told of it
-	Inputs         func() delegation.InputStatus       // what became of what the parent has said
-	OnSession      func(agent.Part)                    // a part of what the agent needs to go on; nil where that is not kept
-	OnAsk          func(agent.Line)                    // takes what is about the agent's questions
+	OnAcknowledged func(agent.Line) []delegation.Event // returns the events that tell of an acknowledged input
+	Inputs         func() delegation.InputStatus       // status of the parent's inputs
+	OnSession      func(agent.Part)                    // saves one part of the agent's session; nil if sessions are not kept
+	OnAsk          func(agent.Line)                    // takes lines about the agent's questions
 
-	Cursor    sandbox.Cursor // where a new attachment goes on
+	Cursor    sandbox.Cursor // where a new attachment continues
 	head      []byte         // standard error until its first line is complete
-	line      line           // of the adapter, until it is complete
+	line      line           // the adapter's current line, until it is complete
 	Started   bool
-	StartedAt time.Time // when that was
-	known     bool      // the journal knows that the agent started: where the log does not begin with init's line, its beginning was lost
+	StartedAt time.Time // when the agent started
+	known     bool      // the journal knows that the agent started, so a log without init's line has lost its beginning
 	Failure   error     // why init did not start the agent
 }
 
@@ -74,8 +74,8 @@ func (o *Child) takeStdout(data []byte) {
 	o.Live.add(delegation.EventStdout, data)
 }
 
-// takeLine takes what an agent's adapter said. What the model said is the tail, for people; what is no line of an adapter is output
-// like that of other programs.
+// takeLine takes a line of an agent's adapter. The model's text goes into the tail, for people. A line that is not an
+// adapter's counts as output, as with other programs.
 func (o *Child) takeLine(text []byte) {
 	l, err := agent.Decode(text)
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *Child) takeLine(text []byte) {
 	o.Live.happened(delegation.EventOf(l), text)
 }
 
-// takeAcknowledged takes an adapter's word for what became of what the parent has said.
+// takeAcknowledged takes an adapter's word about an input of the parent.
 func (o *Child) takeAcknowledged(l agent.Line) {
 	if o.OnAcknowledged == nil {
 		return
@@ -118,7 +118,7 @@ func (o *Child) takeAcknowledged(l agent.Line) {
 	}
 }
 
-// Rest takes what the child printed last, when its output has ended.
+// Rest takes an unfinished last line, when the output has ended.
 func (o *Child) Rest() {
 	if rest := o.line.rest(); len(rest) > 0 {
 		o.takeStdout(rest)
@@ -128,7 +128,8 @@ func (o *Child) Rest() {
 // Begin forgets the output of a sandbox that was never released, because another sandbox now replaces it.
 func (o *Child) Begin() { o.Cursor, o.head, o.line, o.Failure = "", nil, line{}, nil }
 
-// TakeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.
+// TakeHead looks for init's lines, and returns the bytes that follow them. No byte before the started line is the
+// child's.
 func (o *Child) TakeHead(data []byte) []byte {
 	if o.Failure != nil {
 		return nil
@@ -151,7 +152,7 @@ func (o *Child) TakeHead(data []byte) []byte {
 	}
 	switch {
 	case o.known:
-		o.known = false // it is asked once
+		o.known = false // this is checked once
 		if err != nil {
 			return slices.Concat(line, []byte("\n"), rest)
 		}
@@ -159,7 +160,7 @@ func (o *Child) TakeHead(data []byte) []byte {
 		o.Failure, o.head = err, append(line, '\n')
 		return nil
 	default:
-		o.Started, o.StartedAt = true, NotAhead(at) // in a log that has lost its beginning the line may be the child's
+		o.Started, o.StartedAt = true, NotAhead(at) // if the log has lost its beginning, the line may be the child's
 		o.OnStarted(o.StartedAt)
 	}
 	return rest
@@ -181,11 +182,11 @@ func (t *tail) add(data []byte) {
 	t.buf = append(t.buf, data...)
 }
 
-// String is the tail as the response carries it.
+// String returns the tail as the response carries it.
 func (t *tail) String() string { return delegation.Tail(t.buf) }
 
-// NotAhead is a time that was told, or now where the clock was put back since, or the child told it. It is shown, and decides
-// nothing.
+// NotAhead returns told, or now if told is in the future: the clock was put back since, or the child made the time up.
+// The result is shown, and decides nothing.
 func NotAhead(told time.Time) time.Time {
 	if now := time.Now(); told.After(now) {
 		return now

@@ -1,20 +1,20 @@
 package output
 
-// What is kept of a run: so many segments, and so much in them. Small ones come fast, and a client that looks twice a second is to find
-// them all.
+// Bounds of the segments that are kept of a run: their number, and their size. Small segments come fast, and a client
+// that looks twice a second must find them all.
 const (
 	MaxSegments = 1024
-	fullKept    = 64 // as many as that where each is full
+	fullKept    = 64 // this many, if each is full
 	maxKept     = fullKept * segmentBytes
 )
 
-// kept are the sizes of a run's segments that are there, the newest last. Their numbers have no hole.
+// kept has the sizes of the segments of a run that still exist, the newest last. Their numbers have no hole.
 type kept struct {
 	sizes []int
 	all   int
 }
 
-// add adds a segment, and says how many of the oldest are to go.
+// add adds a segment, and returns how many of the oldest must go.
 func (k *kept) add(size int) (surplus int) {
 	k.sizes, k.all = append(k.sizes, size), k.all+size
 	for len(k.sizes)-surplus > MaxSegments || k.all > maxKept && len(k.sizes)-surplus > 1 {
@@ -25,8 +25,8 @@ func (k *kept) add(size int) (surplus int) {
 	return surplus
 }
 
-// drop drops the oldest segments over the bound. What lies there of an earlier watcher, or of another sandbox of the run, counts as full:
-// how much is in it was not noted.
+// drop removes the oldest segments over the bound. Segments from an earlier watcher, or from another sandbox of the
+// run, count as full, because their sizes were not noted.
 func (s *Live) drop(size int) {
 	if len(s.kept.sizes) == 0 {
 		for range min(fullKept, s.Seq-1) {
@@ -43,7 +43,7 @@ func (s *Live) drop(size int) {
 	}
 }
 
-// Span are the first and the last segment that are still there.
+// Span returns the numbers of the first and the last segment that still exist.
 func (s *Live) Span() (first, last int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

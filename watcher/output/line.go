@@ -8,11 +8,11 @@ import (
 
 // line collects the line that an adapter is writing, in bounded memory.
 type line struct {
-	Text []byte `json:",omitempty"` // what there is of it
-	Long bool   `json:",omitempty"` // it is no line of an adapter: its beginning was lost, or it is too long
+	Text []byte `json:",omitempty"` // the line so far
+	Long bool   `json:",omitempty"` // this is no line of an adapter: its beginning was lost, or it is too long
 }
 
-// take hands on whole lines, without their ends, and as they come the pieces of what is no line.
+// take passes each whole line, without its end, to whole. Output that is no line goes to piece as it comes.
 func (l *line) take(data []byte, whole, piece func([]byte)) {
 	for len(data) > 0 {
 		n := bytes.IndexByte(data, '\n')
@@ -25,7 +25,7 @@ func (l *line) take(data []byte, whole, piece func([]byte)) {
 			piece(data[:n+1])
 		case n >= 0 && len(l.Text)+n < agent.MaxLine:
 			text := append(l.Text, data[:n]...)
-			l.Text = nil // before the text is passed on: that may note where the output stands
+			l.Text = nil // cleared first, because whole may note how far the output was taken
 			whole(text)
 		case n < 0 && len(l.Text)+len(data) < agent.MaxLine:
 			l.Text = append(l.Text, data...)
@@ -42,23 +42,23 @@ func (l *line) take(data []byte, whole, piece func([]byte)) {
 	}
 }
 
-// tear says that output was lost: what is there of a line has no end, and what comes next may have no beginning.
+// tear says that output was lost: the line so far has no end, and the next output may have no beginning.
 func (l *line) tear() { *l = line{Long: true} }
 
-// rest is the line that was begun when the output ended.
+// rest returns the line that was begun when the output ended.
 func (l *line) rest() []byte {
 	rest := l.Text
 	*l = line{}
 	return rest
 }
 
-// Readable makes an agent's lines what people read.
+// Readable turns an agent's lines into text for people.
 type Readable struct{ line line }
 
 // Tear says that output is missing.
 func (r *Readable) Tear() { r.line.tear() }
 
-// Take returns what a piece of standard output says.
+// Take returns a piece of standard output as text for people.
 func (r *Readable) Take(data []byte) (said []byte) {
 	r.line.take(data, func(text []byte) {
 		if l, err := agent.Decode(text); err == nil {

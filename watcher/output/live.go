@@ -10,21 +10,23 @@ import (
 	"torno/delegation"
 )
 
-// The bounds of live output. A child that prints faster than segmentPace lets through is shown with gaps; its tails
-// and the launcher's log are not affected.
+// Bounds of live output. A child that prints faster than segmentPace lets through is shown with gaps; its tails and the
+// launcher's log are not affected.
 const (
 	segmentBytes = 32 << 10 // of output; encoded, a segment stays under 64 KiB
 	SegmentAge   = 250 * time.Millisecond
 	segmentPace  = 50 * time.Millisecond
-	// An agent says several things at once and then thinks, so what follows another segment is shown as soon as what belongs to it has come.
-	// That makes small segments, each of which costs the host some calls. So there is a burst of them, enough for ten seconds of lines that come
-	// one by one, and it comes back slowly. Each KiB in a segment counts as another one: a flood is no line.
+	// An agent says several things at once, and then thinks. So events that follow another segment are published after
+	// a short wait (gather) for the events that belong to them, and need not wait for SegmentAge. That makes small
+	// segments, and each of them costs the host some calls. So there is an allowance of such early segments. It is
+	// enough for ten seconds of lines that come one by one, and it fills again slowly. Each KiB in a segment counts as
+	// one more, so that a flood uses the allowance up.
 	gather     = 2 * time.Millisecond
 	earlyBurst = 1200
 	earlyEach  = 40 * time.Millisecond
 	earlyUnit  = 1 << 10
 	pieceCost  = 128
-	heldPiece  = 8 << 10 // of output that waits for the end of its chunk: settle makes segments of whole pieces
+	heldPiece  = 8 << 10 // size of a piece that waits for the end of its chunk: settle makes segments of whole pieces
 )
 
 // Live publishes a run's live output as immutable files.
@@ -33,15 +35,15 @@ type Live struct {
 	Publish func(seq int, events []delegation.Event) error
 	Remove  func(seq int)
 	Report  func(error)
-	Last    func() int64  // the number of the last event that is kept of the run; nil where none is kept
-	Told    chan struct{} // has one when the host has said something; nil where nobody waits for that
+	Last    func() int64  // returns the number of the run's last kept event; nil if no events are kept
+	Told    chan struct{} // has a value when the host has said something; nil if nobody waits for that
 
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 
-	Seq     int                // of the last segment
-	segment []delegation.Event // the last one
+	Seq     int                // number of the last segment
+	segment []delegation.Event // events of the last segment
 	inside  bool               // a chunk is being taken
-	lines   int64              // of the last event
+	lines   int64              // number of the last event
 	over    bool               // an event said that the run has ended
 	pending []piece
 	size    int
@@ -50,17 +52,17 @@ type Live struct {
 	burst   int // segments that an agent may fill at once
 	granted time.Time
 
-	early allowance // of segments: while there is one, the next need not wait for SegmentAge
+	early allowance // of early segments: while some are left, the next segment need not wait for SegmentAge
 	kept  kept
 }
 
 // allowance is a bucket that fills with time.
 type allowance struct {
 	left int
-	at   time.Time // when the last one came back
+	at   time.Time // when it last filled
 }
 
-// fill gives back one for each time that has gone by, up to most.
+// fill adds one for each period (each) that has gone by, up to most.
 func (a *allowance) fill(now time.Time, each time.Duration, most int) {
 	if a.at.IsZero() {
 		a.left, a.at = most, now
@@ -72,15 +74,15 @@ func (a *allowance) fill(now time.Time, each time.Duration, most int) {
 	}
 }
 
-// piece is an event before it is encoded: neighbours of one stream grow together.
+// piece is an event before it is encoded. Neighbouring output of one stream grows into one piece.
 type piece struct {
 	at     time.Time
 	kind   delegation.EventType
 	data   []byte
 	state  delegation.State
 	reason delegation.Reason
-	done   *delegation.Event // what an agent did; nil for the rest
-	weight int               // of done in a segment
+	done   *delegation.Event // a complete event of the agent or the host; nil for the rest
+	weight int               // size of done in a segment
 }
 
 // add appends output to the pending segment.
@@ -110,8 +112,8 @@ func (s *Live) grow(kind delegation.EventType, data []byte) {
 	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
 }
 
-// hold appends output that is no line of an agent's to the pending pieces. Like happened it writes nothing: a note in the middle of the chunk would
-// say that the lines behind it were taken.
+// hold appends output that is not an agent's line to the pending pieces. Like happened, it writes nothing: a note in
+// the middle of the chunk would say that the chunk's later lines were taken.
 func (s *Live) hold(kind delegation.EventType, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,12 +127,12 @@ func (s *Live) hold(kind delegation.EventType, data []byte) {
 	}
 }
 
-// isHosts says whether the host says it: that is not dropped.
+// isHosts reports whether the piece is a word of the host: such a piece is not dropped.
 func (p piece) isHosts() bool {
 	return p.kind == delegation.EventState || p.kind == delegation.EventAsked || p.kind == delegation.EventDecided
 }
 
-// size is what the piece counts for in a segment.
+// size returns how much the piece counts in a segment.
 func (p piece) size() int {
 	return pieceCost + p.weight + len(p.data)
 }
@@ -148,7 +150,7 @@ func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
 }
 
-// Due is when what is pending is to be published, from now on. SegmentAge is the longest.
+// Due returns how long the pending pieces may still wait to be published. SegmentAge is the longest.
 func (s *Live) Due() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,11 +166,11 @@ func (s *Live) Due() time.Duration {
 	return max(0, age-now.Sub(s.pending[0].at))
 }
 
-// Tell records what the host says of a question of the agent's. It is published with what comes next, or soon.
+// Tell records an event of the host about a question of the agent. It is published with the next output, or soon.
 func (s *Live) Tell(e delegation.Event) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return // it has a form in JSON
+		return // every event can be encoded
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,20 +182,21 @@ func (s *Live) Tell(e delegation.Event) {
 	}
 }
 
-// happened records what an agent did, as its adapter's line says. It writes nothing: settle does, when the whole chunk was taken, so
-// that what is noted of the output agrees with what is published.
+// happened records an agent's event, as its adapter's line says it. It writes nothing: settle writes when the whole
+// chunk was taken, so that the note of the output agrees with the published segments.
 func (s *Live) happened(e delegation.Event, line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	weight := len(line)
-	for _, longer := range []string{"\u2028", "\u2029"} { // three bytes, and six when they are encoded
+	for _, longer := range []string{"\u2028", "\u2029"} { // three bytes each, and six when they are encoded
 		weight += 3 * bytes.Count(line, []byte(longer))
 	}
 	s.size += weight
 	s.push(piece{kind: e.Type, done: &e, weight: weight})
 }
 
-// settle makes room behind a chunk, and shows the first event after a while at once. For the rest see Due.
+// settle makes room after a chunk. If nothing was published for a while, it publishes the pending pieces at once;
+// otherwise Due says when.
 func (s *Live) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,10 +212,11 @@ func (s *Live) settle() {
 	}
 }
 
-// segmentBurst is how many segments an agent may fill at once, as with the file that a tool has read.
+// segmentBurst is how many segments an agent may fill at once, for example with a file that a tool has read.
 const segmentBurst = 16
 
-// mayWrite takes one from the burst, which grows by one each segmentPace.
+// mayWrite takes one segment from the burst, and reports whether there was one left. The burst grows by one each
+// segmentPace.
 func (s *Live) mayWrite() bool {
 	now := time.Now()
 	if more := int(min(segmentBurst, now.Sub(s.granted)/segmentPace)); more > 0 {
@@ -248,8 +252,8 @@ func (s *Live) gap() {
 	s.push(piece{kind: delegation.EventGap})
 }
 
-// flushOrSkip makes room: by a segment, or by dropping output that came too fast. What the host says is not dropped, so where that leaves no
-// room, it is published, however soon: questions have a rate of their own.
+// flushOrSkip makes room: it publishes a segment, or drops output that came too fast. Words of the host are not
+// dropped. If they leave no room, they are published, however soon: questions have a rate of their own.
 func (s *Live) flushOrSkip() {
 	if time.Since(s.flushed) < segmentPace {
 		s.skip()
@@ -260,7 +264,7 @@ func (s *Live) flushOrSkip() {
 	s.writeAll()
 }
 
-// skip drops pending output, and says so.
+// skip drops pending output, and records a gap.
 func (s *Live) skip() {
 	kept, size := s.pending[:0], 0
 	for _, p := range s.pending {
@@ -273,14 +277,15 @@ func (s *Live) skip() {
 	s.push(piece{kind: delegation.EventGap})
 }
 
-// Flush publishes what is pending.
+// Flush publishes the pending pieces.
 func (s *Live) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeAll()
 }
 
-// writeAll publishes what is pending, in as many segments as it takes: a flood leaves more of the host's words pending than one has room for.
+// writeAll publishes the pending pieces, in as many segments as they need: in a flood, more words of the host may wait
+// than fit into one segment.
 func (s *Live) writeAll() {
 	for s.size > segmentBytes {
 		s.writeSome()
@@ -288,7 +293,7 @@ func (s *Live) writeAll() {
 	s.write()
 }
 
-// write publishes what is pending and drops the oldest segments over the bound.
+// write publishes the pending pieces as one segment, and drops the oldest segments over the bound.
 func (s *Live) write() {
 	if len(s.pending) == 0 {
 		return
@@ -315,7 +320,8 @@ func (s *Live) write() {
 	s.pending, s.size, s.flushed = nil, 0, time.Now()
 }
 
-// countOn has the numbers go on behind what is kept of the run, once. A power cut may have taken the note of how far the run had come.
+// countOn lets the numbers go on after the run's kept events, once. A power cut may have taken the note of how far the
+// run had come.
 func (s *Live) countOn() {
 	if s.Last != nil {
 		s.lines = max(s.lines, s.Last())
@@ -323,7 +329,7 @@ func (s *Live) countOn() {
 	}
 }
 
-// event encodes a piece as text where that is shorter than base64, and as bytes otherwise.
+// event encodes a piece as text if that is shorter than base64, and as bytes otherwise.
 func (p piece) event(seq int64) delegation.Event {
 	if p.done != nil {
 		e := *p.done
@@ -341,7 +347,7 @@ func (p piece) event(seq int64) delegation.Event {
 	return e
 }
 
-// wholeRunes is the length of data's longest beginning within limit that does not end inside a character.
+// wholeRunes returns the length of data's longest beginning within limit that does not end inside a character.
 func wholeRunes(data []byte, limit int) int {
 	if len(data) <= limit {
 		return len(data)

@@ -6,15 +6,15 @@ import (
 	"os"
 )
 
-// Notes are the progress of running children: files in a directory of the host's. They are
-// written without a flush: a sandbox does not outlive a power cut either, and a watcher's sudden death takes nothing that
-// was written.
-type Notes struct{ dir *os.Root } // nil: none are kept
+// Notes keeps the progress of running children, in files in a directory of the host. The files are written without a
+// flush: a sandbox does not outlive a power cut either, and a watcher that dies suddenly loses nothing that was
+// written.
+type Notes struct{ dir *os.Root } // nil: no notes are kept
 
-// NewNotes keeps notes in a directory; nil keeps none.
+// NewNotes returns Notes that are kept in a directory. With nil none are kept.
 func NewNotes(dir *os.Root) Notes { return Notes{dir} }
 
-// Save writes the progress of a run. Without it a next watcher starts over at the beginning of the launcher's log.
+// Save writes the progress of a run. Without it the next watcher starts over at the beginning of the launcher's log.
 func (n Notes) Save(key string, p Progress) {
 	data, err := json.Marshal(p)
 	if err == nil && n.dir != nil && n.dir.WriteFile(key+".tmp", data, 0o600) == nil {
@@ -22,7 +22,7 @@ func (n Notes) Save(key string, p Progress) {
 	}
 }
 
-// Load reads the progress of a run, zero where there is none.
+// Load reads the progress of a run. It is zero if there is none.
 func (n Notes) Load(key string) (p Progress) {
 	if n.dir == nil {
 		return Progress{}
@@ -34,7 +34,7 @@ func (n Notes) Load(key string) (p Progress) {
 	return p
 }
 
-// Drop removes what was noted of a run. The next start sweeps what is left.
+// Drop removes the note of a run. If that fails, the next start sweeps the note.
 func (n Notes) Drop(key string) {
 	if n.dir != nil {
 		_ = n.dir.Remove(key)

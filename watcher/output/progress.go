@@ -8,34 +8,34 @@ import (
 	"torno/sandbox"
 )
 
-// Progress is how far the output of a run was taken: what a next watcher needs to go on without doubling anything.
+// Progress says how far the output of a run was taken. The next watcher needs it to go on without doubling anything.
 type Progress struct {
 	Cursor         sandbox.Cursor
-	Segment        int                // the segment that was about to be published
-	Lines          int64              // events in all of them
-	Events         []delegation.Event `json:",omitempty"` // that segment: a next watcher publishes what this one has noted and not published
+	Segment        int                // the number of the segment that was about to be published
+	Lines          int64              // the number of events in all segments
+	Events         []delegation.Event `json:",omitempty"` // the events of that segment: the next watcher publishes it if this watcher noted it and did not publish it
 	Bytes          int64
 	Stdout, Stderr []byte // the tails
-	Inside         bool   // a chunk was published in part; of an agent's lines all of it was taken
+	Inside         bool   // a chunk was published only in part; a chunk of an agent's lines was then taken whole
 	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
 	Over           bool   `json:",omitempty"` // the segment says that the run has ended
 
-	Agent   bool                   `json:",omitempty"` // standard output is an adapter's lines
-	Line    line                   `json:",omitzero"`  // of which the last is not complete
-	Head    []byte                 `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
-	Input   delegation.InputStatus `json:",omitzero"`  // what became of what the parent has said
-	Started time.Time              `json:",omitzero"`  // when it said that the agent starts; zero before
+	Agent   bool                   `json:",omitempty"` // standard output consists of an adapter's lines
+	Line    line                   `json:",omitzero"`  // the adapter's last line, which is not complete
+	Head    []byte                 `json:",omitempty"` // init's first line until it is complete; the whole line if it says that nothing was started
+	Input   delegation.InputStatus `json:",omitzero"`  // status of the parent's inputs
+	Started time.Time              `json:",omitzero"`  // when init said that the agent starts; zero before
 }
 
-// A client may read a run's live output slowly, while one sandbox of the run follows another and one watcher another. So segments
-// and events count on: no name is published twice, and a gap says where output is missing.
+// A client may read a run's live output slowly, while one sandbox of the run follows another, and one watcher another.
+// So the numbers of segments and events go on: no name is published twice, and a gap says where output is missing.
 
-// ForNext is the progress of a run's next sandbox: nothing of its output was taken, and the numbers go on.
+// ForNext returns the progress for the run's next sandbox: none of its output was taken, and the numbers go on.
 func (p Progress) ForNext(lost bool) Progress {
 	return Progress{Segment: p.Segment, Events: p.Events, Lines: p.Lines, Lost: lost, Agent: p.Agent}
 }
 
-// CountOn has live output go on after what another sandbox of the run has printed.
+// CountOn continues the live output after the output of another sandbox of the run.
 func (o *Child) CountOn(p Progress) {
 	if p.Segment == 0 {
 		return
@@ -46,7 +46,7 @@ func (o *Child) CountOn(p Progress) {
 	}
 }
 
-// Progress is where the output stands.
+// Progress returns how far the output was taken.
 func (o *Child) Progress() Progress {
 	var input delegation.InputStatus
 	if o.Inputs != nil {
@@ -59,9 +59,9 @@ func (o *Child) Progress() Progress {
 	}
 }
 
-// Resume goes on where an earlier watcher stopped. started is when the journal has seen the agent start, zero where it has not;
-// complete says that the segment it was about to publish is in the outbox. A note may be older than the start: a run has live segments
-// before its agent.
+// Resume continues where an earlier watcher stopped. started is the time of the agent's start from the journal, zero if
+// the journal has not seen it. complete says that the segment which the earlier watcher was about to publish is in the
+// outbox. A note may be older than the start: a run has live segments before its agent.
 func (o *Child) Resume(p Progress, started time.Time, complete bool) {
 	o.StartedAt, o.known = started, !started.IsZero()
 	if !p.Started.IsZero() {

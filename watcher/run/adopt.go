@@ -9,8 +9,8 @@ import (
 	"torno/watcher/output"
 )
 
-// Adopt has a run of an earlier watcher go on in the sandbox of its record, under the terms of its release. reason is why it is to be ended, "" where
-// it may go on; stranded is why its site cannot be reached, nil where it can.
+// Adopt continues a run of an earlier watcher in the sandbox of its record, under the terms of its release. reason says
+// why the run is to be ended, "" if it may go on. stranded says why its site cannot be reached, nil if it can.
 func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
 	r := runs.newRun(q, *record.Terms, c)
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
@@ -41,8 +41,8 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	runs.Schedule.Adopt(runs.Life, &r.ticket)
 }
 
-// claimAdopted keeps other runs from the directory in which an adopted run works, and from all that lie above it. Where the journal does not
-// say which those are, no other run works anywhere.
+// claimAdopted keeps other runs out of the directory in which an adopted run works, and out of all directories above
+// it. If the journal does not name these directories, no other run works anywhere.
 func (r *runner) claimAdopted() {
 	r.ticket.Above, r.ticket.Anywhere = r.handle.Above, len(r.handle.Above) == 0
 }

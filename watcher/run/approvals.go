@@ -14,14 +14,15 @@ import (
 	"torno/watcher/approvals"
 )
 
-// newDesk is where the questions of the run's agent are decided: by the policy as it is now, within the pause that init was given.
+// newDesk returns the desk at which the questions of the run's agent are decided, by the policy as it is now. The run's
+// clock stands still for no longer than the pause that init was given.
 func (r *runner) newDesk() *approvals.Desk {
 	return approvals.New(approvals.Ports{
 		Run: r.hash, Policy: r.request.Spec.Approvals, Pause: r.spec.Pause(), Journal: r.runs.Journal, Life: r.runs.Life, Tell: r.live.Tell, Log: r.log,
 	})
 }
 
-// takeAsk takes what the agent's adapter says of a question. A run that must end takes no more.
+// takeAsk passes on a line of the agent's adapter about a question. A run that must end takes no more questions.
 func (r *Run) takeAsk(l agent.Line) {
 	if r.IsEnding() {
 		r.desk.Shut()
@@ -29,16 +30,17 @@ func (r *Run) takeAsk(l agent.Line) {
 	r.desk.Take(l)
 }
 
-// Approvals is the desk of the run's questions.
+// Approvals returns the desk of the run's questions.
 func (r *Run) Approvals() *approvals.Desk { return r.desk }
 
-// begun starts the desk's clock, which is the one of the run's deadline.
+// begun starts the desk's clock, which is the clock of the run's deadline.
 func (r *runner) begun() {
 	released := r.release
 	r.desk.Begin(released.passed, func(after time.Duration) time.Time { return released.wall.Add(after).UTC() })
 }
 
-// takeUpQuestions goes on with the questions of an adopted run. Where they are not known, none is taken.
+// takeUpQuestions continues with the questions of an adopted run. If the journal does not tell them, the desk takes no
+// more questions.
 func (r *runner) takeUpQuestions() {
 	r.begun()
 	if err := r.desk.Load(r.runs.Life); err != nil {
@@ -48,7 +50,8 @@ func (r *runner) takeUpQuestions() {
 	r.standing.now.Approvals = r.desk.Pending()
 }
 
-// allowed is how long the run could take, up to a recorded end: its time, and that for which its clock stood still.
+// allowed returns how long the run could take, up to a recorded end: its time, and the time for which its clock stood
+// still.
 func (r *runner) allowed(exit sandbox.Exit) time.Duration {
 	ends := r.release.ends(exit)
 	if len(ends) == 0 {
@@ -57,8 +60,8 @@ func (r *runner) allowed(exit sandbox.Exit) time.Duration {
 	return r.spec.Timeout + r.desk.Paused(slices.Max(ends))
 }
 
-// noteWaiting shows which questions wait, and moves the run where its clock begins to stand still, or goes on. Where the journal does not
-// take that, the poll tries again.
+// noteWaiting shows which questions wait, and moves the run to Waiting or back to Running when its clock stops or goes
+// on. If the journal does not take the move, the poll tries again.
 func (a *attendance) noteWaiting() {
 	r := a.r
 	waiting := r.desk.Pending()
@@ -78,7 +81,7 @@ func (a *attendance) noteWaiting() {
 	}
 }
 
-// sendDecisions writes what was decided and not sent yet. What could not be written is sent again later.
+// sendDecisions writes the decisions that were not sent yet. A decision that could not be written is sent again later.
 func (a *attendance) sendDecisions() {
 	for _, decision := range a.r.desk.Due() {
 		line, err := agent.EncodeDecision(decision)
@@ -94,7 +97,7 @@ func (a *attendance) sendDecisions() {
 	}
 }
 
-// closeDesk ends the run's questions, and says what came behind the end.
+// closeDesk ends the run's questions, and warns of questions that came after the end.
 func (r *runner) closeDesk() {
 	late := r.desk.Close()
 	r.standing.set(func(s *Standing) { s.Approvals = nil })
@@ -103,7 +106,8 @@ func (r *runner) closeDesk() {
 	}
 }
 
-// decideByParent applies a decision that the parent has written. It may be read twice, where a watcher has died behind the first time.
+// decideByParent applies a decision that the parent has written. A decision may be read twice, if a watcher has died
+// after the first time.
 func (r *Run) decideByParent(in delegation.Input) *delegation.Refusal {
 	decision := approval.Decision{
 		Number: in.Approval, Digest: in.Digest, Grant: in.Decision == delegation.Approve, Why: in.Text, By: approval.ByParent,

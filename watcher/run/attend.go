@@ -16,7 +16,7 @@ import (
 	"torno/watcher/output"
 )
 
-// attendance is one attachment to a run's sandbox, from Open to the end of either.
+// attendance is one attachment to a run's sandbox, from Open until the attachment or the sandbox ends.
 type attendance struct {
 	r       *runner
 	att     sandbox.Attachment
@@ -27,18 +27,18 @@ type attendance struct {
 	exit    sandbox.Exit
 	err     error
 	drained chan struct{}  // closed when the output ended
-	holding chan struct{}  // closed when init holds
-	started chan time.Time // init's started line
-	began   chan struct{}  // closed with it
+	holding chan struct{}  // closed when init says that it holds
+	started chan time.Time // the time in init's started line
+	began   chan struct{}  // closed when the started line has come, in this attachment or an earlier one
 	work    sync.WaitGroup
 
-	noted     bool // there is nothing more to tell the journal of the agent's start
-	noteTries int  // that have failed
+	noted     bool // the journal needs to hear nothing more about the agent's start
+	noteTries int  // failed tries to tell the journal
 	noteAgain time.Time
 }
 
-// attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
-// broke.
+// attend attaches to the sandbox and releases it, unless it is released already. It stays until the sandbox has ended
+// or the connection broke.
 func (r *runner) attend(held *notice.Flag) (sandbox.Exit, error) {
 	a := &attendance{
 		r: r, held: held,
@@ -125,8 +125,8 @@ func (a *attendance) attachFirst() (err error) {
 	return err
 }
 
-// lateStart takes a started line that came when watch had gone: the sandbox has ended since, or the next attachment will
-// not see that line again.
+// lateStart takes a started line that came after watch had returned: the sandbox has ended since, or the next
+// attachment will not see that line again.
 func (a *attendance) lateStart() {
 	select {
 	case at := <-a.started:
@@ -143,7 +143,7 @@ func (a *attendance) read() {
 	unhurried, stop := context.WithCancel(a.ctx)
 	defer stop()
 	a.work.Go(func() {
-		defer stop() // what is left is read without a rest
+		defer stop() // the remaining output is read without rests
 		select {
 		case <-a.exited:
 		case <-a.r.ending.Done():
@@ -158,7 +158,7 @@ func (a *attendance) read() {
 		select {
 		case chunk, open := <-a.att.Output():
 			if !open {
-				return // conclude publishes what is pending
+				return // conclude publishes the pending output
 			}
 			in.Take(unhurried, chunk)
 		case <-live.Told:
@@ -180,7 +180,7 @@ func (a *attendance) wait() {
 	close(a.exited)
 }
 
-// watch waits for the end and brings it about when there is a cause.
+// watch waits for the sandbox's end. If there is a cause to end the run, watch has the sandbox killed.
 func (a *attendance) watch() {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
@@ -189,7 +189,7 @@ func (a *attendance) watch() {
 	ending := a.r.ending.Done()
 	if !a.r.Standing().Started.IsZero() && a.r.handle.State != sandbox.HandleExited {
 		limit.Set(a.r.timeLeft())
-		a.noteRunning() // an earlier watcher may have gone before it could note it
+		a.noteRunning() // an earlier watcher may have stopped before it could note it
 	}
 	for {
 		select {
@@ -222,7 +222,8 @@ func (a *attendance) watch() {
 	}
 }
 
-// resetLimit sets the alarm to what the run has left, and says whether that is anything: while its agent waits for approval it gets more.
+// resetLimit sets the alarm to the time that the run has left, and reports whether it has any. A run gets more time
+// while its agent waits for approval.
 func (a *attendance) resetLimit(limit *boot.Alarm) bool {
 	now := a.r.Standing()
 	left := a.r.timeLeft()
@@ -230,25 +231,26 @@ func (a *attendance) resetLimit(limit *boot.Alarm) bool {
 		return false
 	}
 	if len(now.Approvals) > 0 {
-		left = max(left, pollEvery) // it is asked again behind every change
+		left = max(left, pollEvery) // the limit is set again after every change
 	}
 	limit.Set(left)
 	return true
 }
 
-// noteStart notes when the agent began. That the journal does not know it yet is no reason to end a run.
+// noteStart notes when the agent began. The run goes on even if the journal does not know it yet.
 func (a *attendance) noteStart(at time.Time) {
 	a.r.standing.set(func(s *Standing) { s.Started = at })
 }
 
-// noteRunning tells the journal that the agent runs. Where the journal does not take it, the poll calls it again, ever less often.
+// noteRunning tells the journal that the agent runs. If the journal does not take it, the poll calls noteRunning again,
+// ever less often.
 func (a *attendance) noteRunning() {
 	now := a.r.Standing()
 	if now.Started.IsZero() || now.Phase != Released || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
 	err := a.r.tryMove(delegation.StateRunning, journal.Change{Started: now.Started})
-	a.noted = err == nil || certain(err) // a certain refusal stays one
+	a.noted = err == nil || certain(err) // a certain refusal stays a refusal
 	if err == nil {
 		return
 	}
@@ -259,7 +261,7 @@ func (a *attendance) noteRunning() {
 	}
 }
 
-// tooLong is the end of the time for starting or for running.
+// tooLong ends a run that has used up its time for starting or for running.
 func (a *attendance) tooLong() {
 	if a.r.Standing().Started.IsZero() {
 		a.r.End(delegation.ReasonLaunchFailed)
@@ -268,9 +270,9 @@ func (a *attendance) tooLong() {
 	a.r.End(delegation.ReasonDeadline)
 }
 
-// kill climbs the ladder, and removes the sandbox when even the last signal does not help. A launcher that cannot even do
-// that is asked until it can. Where it still does not tell of the end then, the attachment is broken off: the next one
-// finds no sandbox.
+// kill climbs the ladder. If even the last signal does not help, kill asks the launcher to remove the sandbox, again
+// and again until the launcher can. If the launcher then still does not report the end, kill breaks the attachment off:
+// the next attachment finds no sandbox.
 func (a *attendance) kill() {
 	a.letBegin()
 	if a.ctx.Err() != nil {
@@ -302,7 +304,7 @@ func (a *attendance) kill() {
 	}
 }
 
-// ends says whether the sandbox ends, or the attendance does, in some time.
+// ends reports whether the sandbox or the attendance ends within the given time.
 func (a *attendance) ends(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -315,7 +317,7 @@ func (a *attendance) ends(within time.Duration) bool {
 	return true
 }
 
-// letBegin waits until init takes signals: in its very first moments the kernel drops them, and the ladder's first rung
+// letBegin waits until init takes signals: in init's first moments the kernel drops them, and the ladder's first rung
 // would be climbed for nothing.
 func (a *attendance) letBegin() {
 	timer := time.NewTimer(beginBudget)
@@ -328,10 +330,11 @@ func (a *attendance) letBegin() {
 	}
 }
 
-// drain waits for the last output, not for ever: a launcher that does not end the stream must not hold the answer.
+// drain waits for the last output, but not for ever: a launcher that does not end the stream must not hold up the
+// answer.
 func (a *attendance) drain() {
 	if a.err != nil {
-		return // the connection broke; the rest comes with the next one
+		return // the connection broke; the rest comes with the next attachment
 	}
 	timer := time.NewTimer(drainBudget)
 	defer timer.Stop()

@@ -16,7 +16,8 @@ var (
 	errWordless   = errors.New("the watcher's attachment cannot release the sandbox")
 )
 
-// brokenHold is what becomes of a run whose sandbox broke before it was released: another sandbox, unless the run is to end.
+// brokenHold returns the outcome of a run whose sandbox broke before it was released: another sandbox is made, unless
+// the run is to end.
 func (r *Run) brokenHold(err error) *outcome {
 	if reason := r.Cause(); reason != "" {
 		return endedFor(reason)
@@ -24,8 +25,8 @@ func (r *Run) brokenHold(err error) *outcome {
 	return broke(err)
 }
 
-// release waits until init holds, has the host look at the sandbox, writes down that the agent may run, and gives the word. The
-// journal knows of the release before init does.
+// release waits until init holds, has the host attest the sandbox, writes down that the agent may run, and gives the
+// word. The journal knows of the release before init does.
 func (a *attendance) release() error {
 	if err := a.awaitHold(); err != nil {
 		return err
@@ -35,14 +36,14 @@ func (a *attendance) release() error {
 		return err
 	}
 	select {
-	case <-a.exited: // init may hold on without it, for ever, and no other process can give the word
+	case <-a.exited: // without this attachment init may hold for ever, and no other process can give it the word
 		return a.endedInHold()
 	default:
 	}
 	if o := a.r.attested(seen); o != nil {
 		return o
 	}
-	if !a.att.Holds() { // after the journal's note the run would be lost
+	if !a.att.Holds() { // check before the journal's note: after it the run would be lost
 		return a.r.brokenHold(errWordless)
 	}
 	if o := a.r.step(Releasing); o != nil {
@@ -67,7 +68,7 @@ func (a *attendance) release() error {
 	return nil
 }
 
-// endedInHold is what becomes of a sandbox whose first attachment has ended before the release.
+// endedInHold returns the outcome of a run whose first attachment ended before the release.
 func (a *attendance) endedInHold() error {
 	broken := errBrokenHold
 	if a.err != nil {
@@ -94,7 +95,7 @@ func (a *attendance) awaitHold() error {
 	}
 }
 
-// attest has the host look. What differs from the Spec never runs.
+// attest has the host look at the sandbox. A sandbox that differs from its Spec never runs.
 func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	launcher, h := a.r.launcher, a.r.handle
 	seen, err = insist(a.r.runs.calls, a.r.Run, launchStep[sandbox.Attestation]{

@@ -14,16 +14,16 @@ import (
 	"torno/watcher/notice"
 )
 
-// slowCall is how long a call may take before a notice says that it is waited for.
+// slowCall is how long a call may take before a notice says that the watcher waits for it.
 const slowCall = 5 * time.Second
 
-// errSlow is what the notice is raised with then.
+// errSlow is the cause that this notice gives.
 var errSlow = errors.New("a call takes very long")
 
-// calls makes the calls on which runs depend, of launchers and of the journal, again where they fail, and tells clients and operators of those
-// that take long. It owns the count of those that were left behind.
+// calls makes the calls on which runs depend, to launchers and to the journal. It repeats failed calls, and tells
+// clients and operators of calls that take long. It counts the launcher calls that were left behind.
 type calls struct {
-	launches *hang.Calls // calls of launchers, for runs that are not released
+	launches *hang.Calls // launcher calls for runs that are not released
 	notices  *notice.Board
 	grace    time.Duration
 	log      *slog.Logger
@@ -34,7 +34,8 @@ func newCalls(p Ports) *calls {
 	return &calls{launches: hang.New(p.Timing.launchCalls(), p.Log), notices: p.Notices, grace: p.Timing.Grace, log: p.Log, life: p.Life}
 }
 
-// insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
+// insistAlways repeats a call whatever error it returns, until the call succeeds or the watcher stops working.
+// ErrNotFound counts as success.
 func (c *calls) insistAlways(what string, call func(context.Context) error) error {
 	held := c.notices.Flag("")
 	defer held.Close()
@@ -52,7 +53,7 @@ func (c *calls) insistAlways(what string, call func(context.Context) error) erro
 	}
 }
 
-// once makes a call, and says so if it takes long.
+// once makes a call, and raises a notice if the call takes long.
 func (c *calls) once(held *notice.Flag, call func(context.Context) error) error {
 	ctx, cancel := c.within(callBudget, c.life)
 	defer cancel()
@@ -60,7 +61,8 @@ func (c *calls) once(held *notice.Flag, call func(context.Context) error) error 
 	return call(ctx)
 }
 
-// within is a context of a call that ends with its budget, or a grace after one of these contexts is done.
+// within returns the context of a call. It ends with the call's budget, or a grace after one of the contexts in ends is
+// done.
 func (c *calls) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life), budget)
 	for _, end := range ends {
@@ -70,12 +72,12 @@ func (c *calls) within(budget time.Duration, ends ...context.Context) (context.C
 	return ctx, cancel
 }
 
-// slowNotice tells of a call that takes long, unless it is stopped.
+// slowNotice raises a notice about a call that takes long, unless it is stopped first.
 func slowNotice(held *notice.Flag) *time.Timer {
 	return time.AfterFunc(slowCall, func() { held.Raise(delegation.NoticeLauncher, errSlow) })
 }
 
-// pause waits, unless the watcher stops working or there is nothing more to wait for.
+// pause waits for d. It returns early when until is done or the watcher stops working.
 func (c *calls) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -86,9 +88,9 @@ func (c *calls) pause(until context.Context, d time.Duration) {
 	}
 }
 
-// record has the journal take a step of a run, again and again: what it does not know must not happen, and what has
-// happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
-// and when until is done.
+// record has the journal take a step of a run, again and again: a step that the journal does not know must not happen,
+// and a step that has happened must be known. record gives up when the journal surely does not take the step, when the
+// watcher stops working, and when until is done.
 func (c *calls) record(until context.Context, what string, step func() error) error {
 	held := c.notices.Flag("")
 	defer held.Close()
@@ -103,7 +105,7 @@ func (c *calls) record(until context.Context, what string, step func() error) er
 	}
 }
 
-// certain says whether an error of a move stays the same however often it is asked.
+// certain reports whether a step fails in the same way however often it is repeated.
 func certain(err error) bool {
 	for _, sure := range []error{journal.ErrMoved, journal.ErrUnknown, journal.ErrIllegal, journal.ErrClosed, journal.ErrReadOnly} {
 		if errors.Is(err, sure) {

@@ -14,27 +14,28 @@ import (
 	"torno/sandbox"
 )
 
-// How long each step of a run may take before it has failed.
+// How long each step of a run may take before it counts as failed.
 const (
 	createBudget = 2 * time.Minute  // an image may have to be fetched
 	startBudget  = time.Minute      // until init's started line
 	callBudget   = time.Minute      // for every other call of a launcher
-	beginBudget  = 2 * time.Second  // for a run that is to end although init has not said a word
-	holdTries    = 5                // so many sandboxes may end in their hold, one after the other
+	beginBudget  = 2 * time.Second  // for init to begin, before a run that must end is killed
+	holdTries    = 5                // this many sandboxes in a row may end in their hold
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
 	pollEvery    = 500 * time.Millisecond
 )
 
-// runToEnd carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
-// in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
+// runToEnd carries a run from its slot to its end. It is the whole life of the run's goroutine. If the watcher stops
+// working in the middle, the run is left as it is: the next watcher takes it up from the journal and the launcher's
+// list.
 func (r *runner) runToEnd() {
 	defer r.workplace.letGo()
 	o := r.launchAndFollow()
 	v := o.verdict
 	if o.kind == hasEnded && r.runs.Life.Err() == nil && (r.isAlive() || !r.mayHaveRun(v)) {
-		r.remove() // dead before it is said, and gone before it is attempted again
+		r.remove() // dead before its end is told, and gone before it is attempted again
 		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !v.final {
-			v = verdict{reason: reason} // somebody wanted the end before it went wrong
+			v = verdict{reason: reason} // somebody wanted the end before the run went wrong
 		}
 	}
 	if o.kind == leftToNext || r.runs.Life.Err() != nil {
@@ -67,14 +68,15 @@ func (r *runner) runToEnd() {
 	r.runs.Schedule.Finished(r.runs.Life, &r.ticket)
 }
 
-// mayHaveRun says whether the agent may have run before this end. A run that was lost or not launched does not count: it may be
-// attempted again.
+// mayHaveRun reports whether the agent may have run before this end. Lost and never launched runs do not count: they
+// may be attempted again.
 func (r *runner) mayHaveRun(v verdict) bool {
 	return r.Standing().Phase.IsReleased() && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
-// leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
-// watcher adopts what was released. Where nothing ran, it makes a new sandbox, so this one can be removed.
+// leaveToNext leaves a run as it is when the watcher stops working: the run gets no answer, and its record stays. The
+// next watcher adopts released runs. If nothing can have run, the next watcher makes a new sandbox, so this sandbox can
+// be removed.
 func (r *runner) leaveToNext() {
 	if !r.Standing().Phase.mayHaveAgent() && !r.runs.Keeps() {
 		r.remove()
@@ -85,16 +87,17 @@ func (r *runner) leaveToNext() {
 	r.runs.disown(r.Run)
 }
 
-// countLeft counts a sandbox that is left when the watcher stops working.
+// countLeft counts the run's sandbox, if it still exists, among the sandboxes that are left when the watcher stops
+// working.
 func (r *runner) countLeft() {
 	if r.handle.ID != "" {
 		r.runs.Removals.CountLeft(1)
 	}
 }
 
-// launchAndFollow launches and follows the run's sandbox to its end, or until the watcher stops working.
+// launchAndFollow launches the run's sandbox and follows it to its end, or until the watcher stops working.
 //
-// A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
+// A sandbox that ends in its hold ran nothing. It is removed, and another sandbox is made for the same attempt.
 func (r *runner) launchAndFollow() *outcome {
 	r.times.dequeued = time.Now()
 	if o := r.copyWorkspace(); o != nil {
@@ -119,13 +122,13 @@ func (r *runner) launchAndFollow() *outcome {
 		retry.Warn(r.runs.Log, "hold a sandbox", try, o.why)
 		r.remove()
 		r.out.Begin()
-		r.live.Note() // a place in the output of that sandbox is none in the next one's
+		r.live.Note() // note the cleared cursor: the old cursor belongs to the old sandbox
 		r.runs.calls.pause(r.ending, retry.Backoff(try))
 	}
 }
 
-// goOn follows the sandbox of a run that was adopted. A sandbox that was released and never began is an earlier version's, and may
-// have run all the same.
+// goOn follows the sandbox of an adopted run. If the run was released but its sandbox never began, an earlier version
+// made the sandbox, and it may have run all the same.
 func (r *runner) goOn() *outcome {
 	if why := r.Stranded(); why != "" {
 		if o := r.awaitSite(errors.New(why)); o != nil {
@@ -141,7 +144,7 @@ func (r *runner) goOn() *outcome {
 	return r.follow()
 }
 
-// launch makes a sandbox, starts it and follows it. again says that an earlier one broke in its hold.
+// launch makes a sandbox, starts it and follows it. again: an earlier sandbox of this attempt broke in its hold.
 func (r *runner) launch(again bool) *outcome {
 	if o := r.prepare(again); o != nil {
 		return o
@@ -158,7 +161,7 @@ func (r *runner) launch(again bool) *outcome {
 	return r.follow()
 }
 
-// prepare brings a run from the queue to a sandbox of which nothing runs.
+// prepare brings a run from the queue to a sandbox that was made but not started.
 func (r *runner) prepare(again bool) *outcome {
 	r.runs.Removals.await(r.ending, r.hash)
 	if reason := r.client.Check(); reason != "" {
@@ -184,9 +187,10 @@ func (r *runner) prepare(again bool) *outcome {
 	return r.create()
 }
 
-// bind gives the run a sandbox that no run had, before anything of the run comes near it, so that the journal knows whose it is.
+// bind gives the run a sandbox id that no run had before. The journal records it before anything of the run comes near
+// the sandbox, so that the journal knows whose sandbox it is.
 func (r *runner) bind(again bool) error {
-	r.runs.Removals.Release(r.sandbox) // an earlier one was bound and not made, or has gone
+	r.runs.Removals.Release(r.sandbox) // an earlier sandbox was bound but not made, or is gone
 	r.sandbox = r.claim(again)
 	if r.Standing().Phase == Queued {
 		return r.moveTo(r.ending, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
@@ -201,7 +205,7 @@ func (r *runner) bind(again bool) error {
 	return err
 }
 
-// step enters a phase of which the journal need not know.
+// step enters a phase that the journal need not know.
 func (r *Run) step(to Phase) *outcome {
 	if err := r.enter(to, ""); err != nil {
 		return failed(delegation.CodeInternal, err)
@@ -209,7 +213,7 @@ func (r *Run) step(to Phase) *outcome {
 	return nil
 }
 
-// create makes the sandbox. A cancel lets the launcher have some time to get it done.
+// create makes the sandbox. After a cancel the launcher gets a little time to finish.
 func (r *runner) create() *outcome {
 	if r.runs.calls.launches.Full(r.request.Outbox) {
 		return r.gaveUpCall("create the sandbox") // this call would hang as well
@@ -233,16 +237,17 @@ func (r *runner) create() *outcome {
 		r.handle = r.runs.Removals.find(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err))
 	}
-	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
+	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // the launcher's name in profiles
 	if r.workplace.held != nil {
 		handle.Above = r.workplace.held.AboveThen
 	}
 	r.handle, r.times.created = handle, time.Now()
-	r.holder.Spec.Files = r.spec.Files // what a resource has added may be large, and is in the sandbox now
+	r.holder.Spec.Files = r.spec.Files // drop the files that resources added: they may be large, and are in the sandbox now
 	return r.step(Created)
 }
 
-// inFull adds what every launcher lacks, where none enforces what the profile demands.
+// inFull completes a refusal that says that a demand of the profile cannot be enforced. It adds Chosen, which names the
+// gaps of every launcher.
 func (q Request) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 	if refusal.Code != delegation.CodeNotEnforced || q.Chosen == "" {
 		return refusal
@@ -252,7 +257,8 @@ func (q Request) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 	return &full
 }
 
-// afterJournal is what becomes of a run after the journal was asked to record a step. An error means that the step was not taken.
+// afterJournal returns the outcome of a run after the journal was asked to record a step. An error means that the step
+// was not taken.
 func (r *Run) afterJournal(err error) *outcome {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return endedFor(reason)
@@ -263,7 +269,7 @@ func (r *Run) afterJournal(err error) *outcome {
 	return nil
 }
 
-// start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
+// start lets init begin. If it is uncertain whether init began, nothing of the agent ran, and another sandbox is made.
 func (r *runner) start() *outcome {
 	if o := r.step(Holding); o != nil {
 		return o
@@ -288,7 +294,7 @@ func (r *runner) start() *outcome {
 	return nil
 }
 
-// move moves the run in the journal, and shows it.
+// move moves the run in the journal, and then shows the move.
 func (r *Run) move(to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
 	if err := r.runs.Journal.Move(r.runs.Life, r.hash, r.Standing().Phase.State(), to, change); err != nil {
@@ -297,12 +303,13 @@ func (r *Run) move(to delegation.State, change journal.Change) error {
 	return r.enter(phaseOf(to), change.Reason)
 }
 
-// moveTo is move until the journal takes it.
+// moveTo repeats tryMove until the journal takes the move, or calls.record gives up.
 func (r *Run) moveTo(until context.Context, to delegation.State, change journal.Change) error {
 	return r.runs.calls.record(until, "move a run to "+string(to), func() error { return r.tryMove(to, change) })
 }
 
-// tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
+// tryMove tries the move once. A move can be made although its call failed, so tryMove then asks the journal where the
+// run stands.
 func (r *Run) tryMove(to delegation.State, change journal.Change) error {
 	err := r.move(to, change)
 	if err == nil {

@@ -10,22 +10,22 @@ import (
 	"torno/watcher/workspace"
 )
 
-// claims says which run has a workspace as its own. It owns the claim of every run from admission to its answer.
+// claims knows which run has a workspace to itself. It owns the claim of every run, from admission to answer.
 type claims struct {
 	mu sync.Mutex
 	of map[*Run]*claim
 }
 
-// claim is what a run has of its workspace.
+// claim is the hold of one run on its workspace.
 type claim struct {
-	held    *workspace.Held // what it works in, from before its sandbox is made until its last process is gone
-	mine    bool            // nothing takes it from the run
-	losesTo *Run            // which has claimed a workspace that holds this one's or lies in it
+	held    *workspace.Held // the workspace, from before the sandbox is made until its last process is gone
+	mine    bool            // no other run can take the workspace
+	losesTo *Run            // the run that has claimed a directory above, below or equal to this workspace
 }
 
 func newClaims() *claims { return &claims{of: make(map[*Run]*claim)} }
 
-// enter adds a run, without a workspace yet.
+// enter adds a run that has no workspace yet.
 func (c *claims) enter(r *Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *claims) leave(r *Run) {
 	delete(c.of, r)
 }
 
-// hold says that a run works in a workspace now, or in none any more, where held is nil.
+// hold notes that a run works in a workspace now, or in none any more if held is nil.
 func (c *claims) hold(r *Run, held *workspace.Held) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *claims) hold(r *Run, held *workspace.Held) {
 	}
 }
 
-// held is the workspace in which a run works, or nil.
+// held returns the workspace where a run works now, or nil.
 func (c *claims) held(r *Run) *workspace.Held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,18 +58,20 @@ func (c *claims) held(r *Run) *workspace.Held {
 	return nil
 }
 
-// unclaim makes a run's claim open to challenge again: nothing runs in its workspace now, although an earlier sandbox of it may have.
+// unclaim lets other runs challenge the run's claim again: nothing runs in its workspace now, although an earlier
+// sandbox of the run may have.
 func (c *claims) unclaim(r *Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of[r].mine = false
 }
 
-// movedTogether refuses a run whose workspace holds that of another one by now, or lies in it: a parent can move a directory
-// while a run works there. There are at most as many others as may run at once.
+// movedTogether refuses a run if its workspace by now contains the workspace of another run or lies in it: a parent can
+// move a directory while a run works there. There are at most as many other runs as may run at once.
 //
-// A run that has claimed its workspace keeps it. Of two that both look, the one that was admitted first wins: it refuses the
-// other one, whichever of them saw the other. No file system is asked under the lock.
+// A run that has claimed its workspace keeps it. If two runs look at the same time, the run that was admitted first
+// wins: it refuses the other run, whichever of them saw the other. movedTogether asks no file system while it holds the
+// lock.
 func (c *claims) movedTogether(r *Run, held *workspace.Held) *delegation.Refusal {
 	met := c.meets(r, held)
 	c.mu.Lock()
@@ -95,17 +97,18 @@ func (c *claims) movedTogether(r *Run, held *workspace.Held) *delegation.Refusal
 	return nil
 }
 
-// isSure says whether nothing takes a run's workspace from it any more.
+// isSure reports whether no other run can take the workspace from this run any more.
 func (own *claim) isSure(r *Run) bool { return own.mine || r.Standing().Phase.IsReleased() }
 
-// meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
+// meets returns the runs of other subagents whose workspaces now contain this run's workspace, lie in it, or are the
+// same directory.
 func (c *claims) meets(r *Run, held *workspace.Held) (met []*Run) {
 	for other, theirs := range c.holders(r) {
 		above, err := theirs.Above()
 		if errors.Is(err, workspace.ErrClosed) {
-			continue // it was let go
+			continue // it was closed meanwhile
 		}
-		unknown := err != nil || len(above) == 0 || len(held.AboveThen) == 0 // a parent can move it where nothing finds out what lies above it
+		unknown := err != nil || len(above) == 0 || len(held.AboveThen) == 0 // count it as met: a parent can move a directory out of our sight
 		if unknown || slices.Contains(above, held.AboveThen[0]) || slices.Contains(held.AboveThen, above[0]) {
 			met = append(met, other)
 		}
@@ -113,7 +116,7 @@ func (c *claims) meets(r *Run, held *workspace.Held) (met []*Run) {
 	return met
 }
 
-// holders are the runs of other subagents that hold a workspace, and what they hold.
+// holders returns the runs of other subagents that hold a workspace, each with its workspace.
 func (c *claims) holders(r *Run) map[*Run]*workspace.Held {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"torno/internal/journal"
 )
 
-// conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
-// Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
+// conclude writes down how a run ended, and answers it: the journal first, then the file. It reports whether the end is
+// written down. If not, the next start finds out from the sandbox how the run ended, and answers the run.
 func (r *runner) conclude(v verdict) bool {
 	defer r.runs.disown(r.Run)
 	r.times.ended = time.Now()
@@ -24,13 +24,13 @@ func (r *runner) conclude(v verdict) bool {
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
-	r.client.DiscardCancels() // before the answer: a client that has it may ask again, and cancel that, and that cancel must stay
+	r.client.DiscardCancels() // before the answer: with the answer a client may ask again and cancel that request, and the new cancel must stay
 	r.answer()
 	return true
 }
 
-// writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
-// answered twice or never.
+// writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would
+// be answered twice or never.
 func (r *runner) writeDown(v verdict) bool {
 	err := r.moveTo(r.runs.Life, delegation.StateEnded, r.endOf(v))
 	if err != nil {
@@ -39,8 +39,8 @@ func (r *runner) writeDown(v verdict) bool {
 	return err == nil
 }
 
-// answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
-// gone or another one is in its place, none is owed.
+// answer publishes the response from the journal's own record, the same way as after a restart. If the request is gone,
+// or another request is in its place, no response is owed.
 func (r *Run) answer() {
 	record, err := r.runs.Journal.Get(r.runs.Life, r.hash)
 	if err == nil {
@@ -55,7 +55,7 @@ func (r *Run) answer() {
 	}
 }
 
-// endOf is a verdict as the journal keeps it.
+// endOf turns a verdict into a change for the journal.
 func (r *runner) endOf(v verdict) journal.Change {
 	r.blameParent(v.reason)
 	c := journal.Change{
@@ -85,7 +85,7 @@ func (r *runner) timings() *delegation.Timings {
 	}
 }
 
-// between is the time from one milestone to the next in milliseconds, 0 when either was not reached.
+// between returns the milliseconds from one milestone to the next, or 0 if either was not reached.
 func between(from, to time.Time) float64 {
 	if from.IsZero() || to.IsZero() || to.Before(from) {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"torno/internal/tree"
 )
 
-// room turns a copy down where the disk is full.
+// room refuses a copy if the disk is full.
 func (r *runner) room(s tree.Space) error {
 	if why := r.runs.Floor.Crossed(s); why != nil {
 		r.Crowded(why)
@@ -18,11 +18,12 @@ func (r *runner) room(s tree.Space) error {
 	return nil
 }
 
-// copyWorkspace makes the workspace of a run that works in a copy, before anything is held or made for it. It takes its time on the run's
-// own goroutine, and ends when the run is to end or the watcher stops; then the next watcher begins it anew.
+// copyWorkspace makes the workspace of a run that works in a copy, before anything is held or made for the run. It
+// works on the run's own goroutine, so it may take its time. It stops when the run is to end or the watcher stops; in
+// the second case the next watcher begins the copy anew.
 func (r *runner) copyWorkspace() *outcome {
 	if r.spec.CopyOf == nil || r.Standing().Phase.IsReleased() {
-		return nil // what runs already has its own
+		return nil // a running sandbox has its copy already
 	}
 	if r.runs.Kept == nil {
 		return failed(delegation.CodeInternal, errors.New("copy its workspace: this watcher makes no workspaces"))

@@ -12,11 +12,11 @@ import (
 	"torno/sandbox"
 )
 
-// noteBudget is how long the journal may take to note why a run is being ended before the run is ended without the note: a disk that
-// hangs keeps no agent alive.
+// noteBudget is how long the journal may take to note why a run is being ended. After that the run is ended without the
+// note: a disk that hangs keeps no agent alive.
 const noteBudget = 5 * time.Second
 
-// noteEnding notes why a run is about to be ended.
+// noteEnding notes in the journal why a run is about to be ended.
 func (r *Run) noteEnding() {
 	reason := r.Cause()
 	err := callWithin(&r.runs.carried, noteBudget, func() error {
@@ -28,7 +28,8 @@ func (r *Run) noteEnding() {
 	}
 }
 
-// callWithin makes a call and waits for it no longer than the budget. A call that takes longer goes on, as part of work.
+// callWithin makes a call, and waits for it no longer than the budget. A call that takes longer goes on, and work waits
+// for it.
 func callWithin(work *sync.WaitGroup, budget time.Duration, call func() error) error {
 	done := make(chan error, 1)
 	work.Go(func() { done <- call() })
@@ -42,7 +43,7 @@ func callWithin(work *sync.WaitGroup, budget time.Duration, call func() error) e
 	}
 }
 
-// whyEnded is what there is to say about a reason.
+// whyEnded returns the details of a reason, or nil if there are none.
 func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	switch reason {
 	case delegation.ReasonWorkspaceLimit:
@@ -53,7 +54,7 @@ func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	return nil
 }
 
-// goOnEnding has a run end for the reason for which an earlier watcher was ending it.
+// goOnEnding ends a run that an earlier watcher was ending, for the same reason.
 func (r *Run) goOnEnding(e journal.Ending) {
 	if e.Reason == delegation.ReasonWorkspaceLimit {
 		r.tooMuch.Store(e.Refusal())

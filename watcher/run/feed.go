@@ -7,11 +7,11 @@ import (
 	"torno/internal/crash"
 )
 
-// inputAgain is how long an adapter has to acknowledge before all is sent once more, and to hear of a decision before it tells its questions once more:
-// its word may have been lost.
+// inputAgain is how long an adapter may take to acknowledge inputs and to take decisions. After that all inputs and
+// decisions are sent once more, and the adapter is asked to repeat its questions: its word may have been lost.
 const inputAgain = 10 * time.Second
 
-// listen reads what the parent says, until the attendance is over.
+// listen reads the parent's inputs until the attendance is over.
 func (a *attendance) listen() {
 	for {
 		a.r.takeInputs()
@@ -25,8 +25,8 @@ func (a *attendance) listen() {
 	}
 }
 
-// feed brings what was read, and what was decided, to the agent, until the attendance is over. A child that does not read holds up this goroutine alone: the end
-// of the attachment ends its write.
+// feed sends inputs and decisions to the agent until the attendance is over. A child that does not read holds up this
+// goroutine alone: the end of the attachment ends its write.
 func (a *attendance) feed() {
 	in := a.r.inputs
 	a.repeat()
@@ -48,8 +48,9 @@ func (a *attendance) feed() {
 	}
 }
 
-// repeat has all that may have been lost said once more: what the parent said, what was decided, and then what the agent asks that has no
-// decision. A watcher that dies, or an engine that throws output away, may take a question with it, and nobody else would miss it.
+// repeat has everything said once more that may have been lost: the parent's inputs, the decisions, and then the
+// agent's questions that have no decision. A watcher that dies, or an engine that throws output away, may take a
+// question with it, and nobody else would miss it.
 func (a *attendance) repeat() {
 	a.r.inputs.sendAgain()
 	a.r.desk.Again()
@@ -62,7 +63,7 @@ func (a *attendance) repeat() {
 	}
 }
 
-// send writes what was not sent yet. What could not be written is sent again later.
+// send writes the inputs that were not sent yet. An input that could not be written is sent again later.
 func (a *attendance) send() {
 	for line, more := a.r.inputs.unsent(); more; line, more = a.r.inputs.unsent() {
 		crash.At("input.sent")

@@ -11,50 +11,51 @@ import (
 	"torno/internal/crash"
 )
 
-// How much of what a parent says is on its way to an agent at a time. The rest waits in its files.
+// Bounds of the inputs that are on their way to an agent at a time. The rest waits in the parent's files.
 const (
 	maxHeldInputs = 16
 	maxHeldBytes  = 1 << 20
 )
 
-// inputs are what a parent says to the agent of a run, from its files, in order, until the agent's adapter has acknowledged it. What is
-// held was read and is not acknowledged; each attachment sends all of it again, and the adapter hands on once what comes twice. So an
-// input that was read by a watcher which died is read again by the next one, and reaches the agent once.
+// inputs holds a parent's inputs to the agent of a run. They are read from the parent's files, in order, and held until
+// the agent's adapter has acknowledged them. Each attachment sends all held inputs again, and the adapter hands each
+// input on only once. So an input that was read by a watcher which died is read again by the next watcher, and reaches
+// the agent once.
 type inputs struct {
-	takes bool          // the agent hears
-	wake  chan struct{} // there may be a file
-	ready chan struct{} // there is something to send
+	takes bool          // the agent takes inputs
+	wake  chan struct{} // has a value when there may be a file
+	ready chan struct{} // has a value when there is something to send
 
 	mu      sync.Mutex
-	next    int                         // the number that is read next
-	ahead   int                         // up to here, decisions were looked for before their turn
-	early   map[int]*delegation.Refusal // of the inputs that are decisions and had no turn yet, why they were refused
-	seen    int                         // the highest number that a file's name had
+	next    int                         // the number to read next
+	ahead   int                         // up to this number, files were searched for decisions before their turn
+	early   map[int]*delegation.Refusal // decisions that were taken before their turn: by number, why they were refused, or nil
+	seen    int                         // the highest number seen in a file's name
 	held    []heldInput
 	sent    int // how many of held this attachment has sent
 	refused []delegation.RefusedInput
-	missing int  // the number that is waited for, while a later one is there
-	resumed bool // an earlier watcher may have sent some
+	missing int  // the number of the next file, if it is missing while a later file is there
+	resumed bool // an earlier watcher may have sent some inputs
 }
 
 type heldInput struct {
 	agent.Input
 	line []byte
-	gone bool // it was sent
+	gone bool // the line was sent at least once
 }
 
 func newInputs(takes bool) *inputs {
 	return &inputs{takes: takes, wake: make(chan struct{}, 1), ready: make(chan struct{}, 1), next: 1, early: make(map[int]*delegation.Refusal)}
 }
 
-// resume goes on where an earlier watcher stopped.
+// resume continues where an earlier watcher stopped.
 func (in *inputs) resume(status delegation.InputStatus) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.next, in.refused, in.resumed = status.Acknowledged+1, status.Refused, true
 }
 
-// Hear says that there is a file with input n, or may be. With 0 it is not known.
+// Hear tells the run that there is a file with input n, or may be. n is 0 if the number is not known.
 func (r *Run) Hear(n int) {
 	in := r.inputs
 	in.mu.Lock()
@@ -63,7 +64,7 @@ func (r *Run) Hear(n int) {
 	poke(in.wake)
 }
 
-// poke has what waits on a channel look again.
+// poke wakes the goroutine that waits on a channel, so that it looks again.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -71,7 +72,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// status is what the client is told. It is nil before there was any input.
+// status returns the client's view of the inputs. It is nil before there was any input.
 func (in *inputs) status() *delegation.InputStatus {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -85,7 +86,7 @@ func (in *inputs) status() *delegation.InputStatus {
 	return &delegation.InputStatus{Acknowledged: known, Refused: slices.Clone(in.refused), Missing: in.missing}
 }
 
-// noted is status as the next watcher needs it.
+// noted returns the status as the next watcher needs it.
 func (in *inputs) noted() (status delegation.InputStatus) {
 	if now := in.status(); now != nil {
 		status = *now
@@ -93,14 +94,14 @@ func (in *inputs) noted() (status delegation.InputStatus) {
 	return status
 }
 
-// sendAgain has all that is held be sent once more.
+// sendAgain has all held inputs sent once more.
 func (in *inputs) sendAgain() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.sent = 0
 }
 
-// unsent is the next line to send.
+// unsent returns the next line to send.
 func (in *inputs) unsent() (line []byte, more bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -113,7 +114,8 @@ func (in *inputs) unsent() (line []byte, more bool) {
 	return next.line, true
 }
 
-// wanted is the number of the file that is to be read, 0 while enough is held.
+// wanted returns the number of the file to read next. It is 0 while enough is held, and when the run takes no more
+// inputs.
 func (in *inputs) wanted() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -127,7 +129,7 @@ func (in *inputs) wanted() int {
 	return in.next
 }
 
-// took takes what was read as the next input.
+// took takes the input that was read next, or its refusal.
 func (in *inputs) took(input delegation.Input, refusal *delegation.Refusal) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -157,11 +159,11 @@ func notTaken() *delegation.Refusal {
 	}
 }
 
-// maxWhy bounds why an input was refused, in bytes: an adapter's word for it is the child's.
+// maxWhy bounds the reason why an input was refused, in bytes: an adapter's reason is the child's word.
 const maxWhy = 300
 
-// refuse notes an input that the agent does not get, once: behind one that was held an earlier watcher may have refused it already. The lock is
-// held.
+// refuse notes an input that the agent does not get. It notes each refusal only once: inputs after a held input are
+// read again by the next watcher, so an earlier watcher may have refused this input already. The caller holds the lock.
 func (in *inputs) refuse(n int, why *delegation.Refusal) {
 	if slices.ContainsFunc(in.refused, func(r delegation.RefusedInput) bool { return r.N == n && r.Code == why.Code }) {
 		return
@@ -176,8 +178,8 @@ func (in *inputs) refuse(n int, why *delegation.Refusal) {
 	}
 }
 
-// lacks notes whether the next input is missing while a later one is there, and whether there are more than a run takes. It says
-// whether that is news.
+// lacks notes whether the next input is missing while a later one is there, and whether there are more inputs than a
+// run takes. It reports whether this is news.
 func (in *inputs) lacks(absent bool) (news bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -193,8 +195,8 @@ func (in *inputs) lacks(absent bool) (news bool) {
 	return news || missing != before
 }
 
-// acknowledged takes the word of the agent's adapter that the agent has an input, or will not get it. A child that says so untruly
-// hurts its own run alone. It returns what is told of it among the run's events.
+// acknowledged handles the word of the agent's adapter that the agent has an input, or will not get it. A child that
+// lies about this hurts only its own run. acknowledged returns the events that tell of the input.
 func (r *Run) acknowledged(l agent.Line) []delegation.Event {
 	crash.At("input.acknowledged")
 	in := r.inputs
@@ -213,7 +215,7 @@ func (r *Run) acknowledged(l agent.Line) []delegation.Event {
 	return eventsOf(said)
 }
 
-// drop forgets an input that is acknowledged.
+// drop forgets an acknowledged input, and returns it.
 func (in *inputs) drop(l agent.Line) (said agent.Input, known bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -232,10 +234,10 @@ func (in *inputs) drop(l agent.Line) (said agent.Input, known bool) {
 	return said, true
 }
 
-// saidPiece is how much of a text one event has, in bytes.
+// saidPiece bounds how much of a text goes into one event, in bytes.
 const saidPiece = 2 << 10
 
-// eventsOf are the events of what the agent was told.
+// eventsOf returns the events for an input that the agent has got.
 func eventsOf(said agent.Input) (events []delegation.Event) {
 	for text := said.Text; ; {
 		n := min(len(text), saidPiece)

@@ -9,16 +9,17 @@ import (
 	"torno/sandbox"
 )
 
-// unknownCode is what a launcher says of a sandbox that ended while the launcher itself was dead, as after a power cut. It proves nothing where no
-// attachment saw the end.
+// unknownCode is the exit code that a launcher reports for a sandbox that ended while the launcher itself was dead, for
+// example after a power cut. It proves nothing if no attachment saw the end.
 const unknownCode = 255
 
 var errUnknownEnd = errors.New("nobody saw how it ended")
 
 var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
 
-// judge says how a run ended from what the host saw. unseen says that the sandbox was out of sight, or had ended before anybody looked. The first cause wins. The recorded end, not an exit code, tells
-// whether it was the deadline: the sandbox may have ended in time while no watcher was there, or by its own backstop.
+// judge decides how a run ended, from the exit that the host saw. unseen: the sandbox was out of sight, or had ended
+// before anybody looked. The first cause wins. The recorded end, not an exit code, decides whether it was the deadline:
+// the sandbox may have ended in time while no watcher was there, or may have been ended by its own backstop.
 func (r *runner) judge(exit sandbox.Exit, unseen bool) *outcome {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {
@@ -61,7 +62,7 @@ func whyUnknown(exit sandbox.Exit) error {
 	return errors.New(exit.Why)
 }
 
-// notStarted explains a sandbox whose init never ran the agent: no exit code of it means anything.
+// notStarted explains a sandbox whose init never ran the agent. Its exit code means nothing.
 func notStarted(why error, exit sandbox.Exit) *outcome {
 	if why == nil {
 		why = fmt.Errorf("it ended with code %d before the agent was started", exit.Code)

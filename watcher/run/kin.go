@@ -10,10 +10,12 @@ import (
 	"torno/internal/journal"
 )
 
-// kin knows which of the runs on their way have parents. A run ends with its parent, whatever ended that one: whoever asked for it is gone.
+// kin knows which unfinished runs have parents. A run ends with its parent, whatever ended the parent, because the
+// run's requester is gone.
 //
-// That something happened to a parent is a hint. What counts is whether the parent is ending or has ended, as it says itself or as the
-// journal does, and that is also looked at each kinEvery: a parent can end while no run of this watcher stands for it.
+// News about a parent is only a hint. Children are ended only if the parent itself, or the journal, says that the
+// parent is ending or has ended. All parents are also looked at each kinEvery: a parent can end while no run of this
+// watcher stands for it.
 type kin struct {
 	wake chan struct{}
 
@@ -22,14 +24,14 @@ type kin struct {
 	due      map[string]bool          // parents to look at
 }
 
-// kinEvery is how often parents that no run stands for are looked at.
+// kinEvery is how often all parents are looked at, with or without news of them.
 const kinEvery = 2 * time.Second
 
 func newKin() *kin {
 	return &kin{wake: make(chan struct{}, 1), children: make(map[string]map[*Run]bool), due: make(map[string]bool)}
 }
 
-// enter makes a run known, if it has a parent, until leave.
+// enter makes a run known until leave, if it has a parent.
 func (k *kin) enter(r *Run) {
 	parent := r.request.Descent.Run
 	if parent == "" {
@@ -44,7 +46,7 @@ func (k *kin) enter(r *Run) {
 	k.look(parent) // it may have ended since the request was admitted
 }
 
-// leave forgets a run, and has its children looked at.
+// leave forgets a run, and has it looked at as a parent, so that its children end with it.
 func (k *kin) leave(r *Run) {
 	parent := r.request.Descent.Run
 	k.mu.Lock()
@@ -73,7 +75,7 @@ func (k *kin) look(parent string) {
 	}
 }
 
-// take returns the parents to look at: those of which something was heard, or all.
+// take returns the parents to look at: all of them, or only the parents with news.
 func (k *kin) take(all bool) (parents []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,14 +123,15 @@ func (runs *Runs) endOrphans(ctx context.Context) {
 	}
 }
 
-// endsChildren says whether the children of a run are to be ended. Those of a run that ends because the watcher stops are ended, drained or
-// kept as all other runs are.
+// endsChildren reports whether the children of a run are to be ended. If a run ends because the watcher stops, its
+// children are ended, drained or kept like all other runs.
 func (runs *Runs) endsChildren(ctx context.Context, parent string) bool {
 	reason, over := runs.howItEnds(ctx, parent)
 	return over && (reason != delegation.ReasonShutdown || runs.Leisure.Err() == nil)
 }
 
-// howItEnds is why a run is ending, or has ended. The reason is "" where there is no record of it any more.
+// howItEnds returns why a run is ending or has ended; over is false if it does neither. The reason is "" if there is no
+// record of the run any more.
 func (runs *Runs) howItEnds(ctx context.Context, key string) (reason delegation.Reason, over bool) {
 	if r := runs.Running(key); r != nil && r.Standing().Phase != Ended {
 		reason = r.Cause()
@@ -136,12 +139,12 @@ func (runs *Runs) howItEnds(ctx context.Context, key string) (reason delegation.
 	}
 	record, err := runs.Journal.Get(ctx, key)
 	if err != nil {
-		return "", errors.Is(err, journal.ErrUnknown) // only what has ended is ever pruned
+		return "", errors.Is(err, journal.ErrUnknown) // only ended runs are ever pruned
 	}
 	return record.Reason, record.State == delegation.StateEnded
 }
 
-// blameParent tells the client with which end of its parent a run has ended.
+// blameParent tells the client how the parent ended, if the run has ended with its parent.
 func (r *runner) blameParent(reason delegation.Reason) {
 	if reason == delegation.ReasonParentEnded {
 		why, _ := r.runs.howItEnds(r.runs.Life, r.request.Descent.Run)

@@ -14,23 +14,23 @@ type rung struct {
 	wait   time.Duration
 }
 
-// ladder is climbed until the sandbox's last process is gone. The last rung is always Kill.
+// ladder lists the rungs to climb until the sandbox's last process is gone. The last rung is always Kill.
 type ladder []rung
 
-// politely gives an agent the time to save what it has.
+// politely returns the ladder that gives an agent the time to save its work.
 func (t Timing) politely() ladder {
 	return ladder{{sandbox.Interrupt, t.Interrupt}, {sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
 }
 
-// firmly is for an agent that has used up its time.
+// firmly returns the ladder for an agent that has used up its time.
 func (t Timing) firmly() ladder {
 	return ladder{{sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
 }
 
-// outright is for an agent that fills the disk: every moment costs.
+// outright returns the ladder for an agent that fills the disk: every moment costs.
 func (t Timing) outright() ladder { return ladder{{sandbox.Kill, 0}} }
 
-// ladder says how a run is ended for a reason.
+// ladder returns the ladder for a run that is ended for a reason.
 func (t Timing) ladder(reason delegation.Reason) ladder {
 	switch reason {
 	case delegation.ReasonDeadline:
@@ -42,7 +42,7 @@ func (t Timing) ladder(reason delegation.Reason) ladder {
 	}
 }
 
-// Longest is how long the longest ladder may take, to the last signal.
+// Longest returns how long the longest ladder may take up to its last signal.
 func (t Timing) Longest() time.Duration { return t.Interrupt + t.Terminate }
 
 // signaller is the part of an attachment that a ladder needs.
@@ -50,8 +50,8 @@ type signaller interface {
 	Signal(context.Context, sandbox.Signal) error
 }
 
-// climb sends one signal after the other until exited is closed or hurry is, which skips to the last rung. It returns
-// the errors of signals that could not be sent: the caller removes the sandbox by force if it still lives.
+// climb sends one signal after the other until exited is closed. When hurry is closed, it skips to the last rung. It
+// returns the error of a signal that could not be sent: the caller then removes the sandbox by force if it still lives.
 func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan struct{}) error {
 	var failed error
 	for i, step := range l {
@@ -78,7 +78,7 @@ func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan st
 	return failed
 }
 
-// signalBudget is how long a launcher may take to pass a signal on before the next one is tried.
+// signalBudget is how long a launcher may take to pass on a signal before the next signal is tried.
 const signalBudget = 10 * time.Second
 
 func send(ctx context.Context, to signaller, s sandbox.Signal) error {

@@ -13,11 +13,11 @@ import (
 	"torno/watcher/notice"
 )
 
-// errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
+// errLeftCall says that a launcher call was left behind, or was not begun because other calls of its outbox hang.
 var errLeftCall = errors.New("a call of the launcher did not return; it, or a file system of the run's, does not answer")
 
-// launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or site
-// hangs a caller cannot know, and what one parent names must not keep others from launching.
+// launchCalls describes launcher calls for runs that are not released. They are counted by outbox: a caller cannot know
+// which file system or site hangs, and one parent's requests must not keep other parents from launching.
 func (t Timing) launchCalls() hang.Kind {
 	return hang.Kind{
 		Yield: t.Grace,
@@ -28,18 +28,19 @@ func (t Timing) launchCalls() hang.Kind {
 	}
 }
 
-// launchStep is a call of a launcher for a run that is not released.
+// launchStep is a launcher call for a run that is not released.
 type launchStep[T any] struct {
 	what   string
 	budget time.Duration
 	call   func(context.Context) (T, error)
-	// late gets what the call returns when it was left behind, and removes the sandbox.
+	// late gets the result of a call that was left behind, and removes the sandbox.
 	late func(T, error)
 }
 
-// launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
-// or the run must end. The agent never runs then: the word is given after the journal's note of the release, and this run
-// gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
+// launching makes a call for a run that is not released. If the call does not return although its time is over or the
+// run must end, launching leaves it behind. Then the agent never runs: the word is given only after the journal's note
+// of the release, and this run gets no word. So the run can be answered at once, and the sandbox is removed when the
+// call returns.
 func launching[T any](c *calls, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
 	ctx, cancel := c.within(step.budget, c.life, r.ending)
 	defer cancel()
@@ -58,7 +59,7 @@ func launching[T any](c *calls, r *Run, held *notice.Flag, step launchStep[T]) (
 	return answer, err
 }
 
-// insist makes such a call again for as long as the launcher does not answer, and returns what came of it. It gives up when the
+// insist repeats such a call for as long as the launcher does not answer, and returns the result. It gives up when the
 // run must end or the watcher stops working.
 func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 	held := c.notices.Flag("")
@@ -74,7 +75,8 @@ func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 	}
 }
 
-// gaveUpCall ends a run whose launcher did not return from a call. The sandbox is that call's by now.
+// gaveUpCall ends a run whose launcher did not return from a call. The sandbox now belongs to that call: it is removed
+// when the call returns.
 func (r *runner) gaveUpCall(what string) *outcome {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {

@@ -5,7 +5,8 @@ import (
 	"torno/watcher/output"
 )
 
-// countOn has the live output of a run that an earlier watcher admitted, and did not release, go on after what that one published.
+// countOn continues the live output of a run that an earlier watcher admitted but did not release. It goes on after the
+// last output that the earlier watcher published.
 func (r *runner) countOn() {
 	p := r.runs.Notes.Load(r.hash)
 	if p.Segment == 0 {
@@ -18,10 +19,10 @@ func (r *runner) countOn() {
 	r.out.CountOn(p)
 }
 
-// handOn notes for the next attempt of a lost run where the live output of the lost one stopped.
+// handOn notes, for the next attempt of a lost run, where the live output of the lost attempt stopped.
 func (r *runner) handOn(p output.Progress, next *runner) {
 	if p.Segment > 0 {
-		r.client.CompleteLive(p) // what is not there is told with the gap that follows
+		r.client.CompleteLive(p) // a missing segment is told by the gap that follows
 		crash.At("segment.noted")
 		r.runs.Notes.Save(next.hash, p.ForNext(true))
 	}

@@ -8,8 +8,8 @@ import (
 	"torno/internal/journal"
 )
 
-// attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
-// proved to be gone by then. The next attempt goes first in its outbox.
+// attemptAgain begins the next attempt of a lost run, if the run's profile allows it and its client still waits. It
+// reports whether it did. By then the sandbox is proved to be gone. The next attempt goes first in its outbox.
 func (r *runner) attemptAgain(v verdict) bool {
 	if v.reason != delegation.ReasonLost || v.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
@@ -33,7 +33,8 @@ func (r *runner) attemptAgain(v verdict) bool {
 	return true
 }
 
-// nextAttempt is the run of the same request in another sandbox. It goes by the policy, and not by what the lost attempt was released with.
+// nextAttempt returns a run of the same request, for another sandbox. It follows the policy, not the terms of the lost
+// attempt's release.
 func (r *runner) nextAttempt() *runner {
 	again := r.request
 	again.Key.Attempt++
@@ -43,8 +44,8 @@ func (r *runner) nextAttempt() *runner {
 	return next
 }
 
-// NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on after that
-// of the lost one.
+// NextRecord returns the record of the next attempt of a run that was lost while no watcher was there. Its live output
+// continues after the live output of the lost attempt.
 func (runs *Runs) NextRecord(q Request, c Client) journal.Run {
 	lost := runs.newRun(q, q.Spec, c)
 	next := lost.nextAttempt()

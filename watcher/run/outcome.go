@@ -5,19 +5,19 @@ import (
 	"torno/sandbox"
 )
 
-// outcome is why a run does not take its next step. A step that was taken returns nil.
+// outcome says why a run does not take its next step. A step that was taken returns nil.
 type outcome struct {
 	kind    outcomeKind
-	verdict verdict // of one that has ended
-	why     error   // of one that broke in its hold
+	verdict verdict // of a run that has ended
+	why     error   // of a sandbox that broke in its hold
 }
 
 type outcomeKind int
 
 const (
 	hasEnded    outcomeKind = iota
-	brokeInHold             // its sandbox ended before the release: another one is made
-	leftToNext              // the watcher stops working; the next one takes the run up
+	brokeInHold             // the sandbox ended before the release: another sandbox is made
+	leftToNext              // the watcher stops working; the next watcher takes the run up
 )
 
 // verdict is how a run ended, before it is written down.
@@ -25,7 +25,7 @@ type verdict struct {
 	reason  delegation.Reason
 	exit    sandbox.Exit
 	refusal *delegation.Refusal // for refused, launch_failed and lost
-	final   bool                // it is not attempted again
+	final   bool                // the run is not attempted again
 }
 
 func ended(v verdict) *outcome { return &outcome{kind: hasEnded, verdict: v} }
@@ -36,7 +36,7 @@ func broke(why error) *outcome { return &outcome{kind: brokeInHold, why: why} }
 
 func left() *outcome { return &outcome{kind: leftToNext} }
 
-// Error makes an outcome the error of an attendance.
+// Error lets an attendance return an outcome as its error.
 func (o *outcome) Error() string {
 	switch o.kind {
 	case brokeInHold:

@@ -7,26 +7,26 @@ import (
 	"torno/delegation"
 )
 
-// Phase is how far a run has come.
+// Phase says how far a run has come.
 type Phase string
 
 // The phases of a run, in their order.
 const (
-	Queued    Phase = "queued"    // no sandbox is bound to it
-	Bound     Phase = "bound"     // the journal has a sandbox's id for it
-	Created   Phase = "created"   // that sandbox is there, and nothing of it was started
-	Holding   Phase = "holding"   // init was started, and has no word
-	Releasing Phase = "releasing" // the journal was asked to note the release: what is in the sandbox may be an agent
-	Released  Phase = "released"  // the journal has noted it
-	Running   Phase = "running"   // and that the agent has begun
-	Waiting   Phase = "waiting"   // and that it waits for an approval
-	Ended     Phase = "ended"     // and how the run has ended
+	Queued    Phase = "queued"    // no sandbox is bound to the run
+	Bound     Phase = "bound"     // the journal has a sandbox id for the run
+	Created   Phase = "created"   // the sandbox exists; nothing in it was started
+	Holding   Phase = "holding"   // init was started, and waits for the word
+	Releasing Phase = "releasing" // the journal was asked to note the release; from now on an agent may be in the sandbox
+	Released  Phase = "released"  // the journal has noted the release
+	Running   Phase = "running"   // the journal has noted that the agent has begun
+	Waiting   Phase = "waiting"   // the journal has noted that the agent waits for an approval
+	Ended     Phase = "ended"     // the journal has noted how the run ended
 )
 
 var phases = []Phase{Queued, Bound, Created, Holding, Releasing, Released, Running, Waiting, Ended}
 
-// following has the phases that may follow each one. Every phase but the last may be followed by Ended, and up to the hold another
-// sandbox may be bound.
+// following lists the phases that may follow each phase. Ended may follow every phase but itself. In the phases from
+// Bound to Holding, Bound may follow again, for another sandbox.
 var following = map[Phase][]Phase{
 	Queued:    {Bound, Ended},
 	Bound:     {Created, Bound, Ended},
@@ -38,13 +38,13 @@ var following = map[Phase][]Phase{
 	Waiting:   {Running, Ended},
 }
 
-// PhaseError is a move that no run makes.
+// PhaseError is a change of phase that no run makes.
 type PhaseError struct{ From, To Phase }
 
 func (e *PhaseError) Error() string { return fmt.Sprintf("a run that is %s becomes %s", e.From, e.To) }
 
-// phaseOf returns the phase of a run of which only the journal's state is known. A run that was released before it has this state
-// is the caller's to know.
+// phaseOf returns the phase of a run when only the journal's state is known. A bound run and a released run have the
+// same state; only the caller can tell them apart.
 func phaseOf(state delegation.State) Phase {
 	if state == delegation.StateStarting {
 		return Bound
@@ -60,10 +60,10 @@ func (p Phase) State() delegation.State {
 	return delegation.State(p)
 }
 
-// IsReleased says whether the journal has noted the release of a run that has not ended.
+// IsReleased reports whether the journal has noted the release, and the run has not ended.
 func (p Phase) IsReleased() bool { return p.isBetween(Released, Waiting) }
 
-// mayHaveAgent says whether an agent may be in the sandbox.
+// mayHaveAgent reports whether an agent may be in the sandbox.
 func (p Phase) mayHaveAgent() bool { return p.isBetween(Releasing, Waiting) }
 
 func (p Phase) isBetween(first, last Phase) bool {
@@ -71,7 +71,8 @@ func (p Phase) isBetween(first, last Phase) bool {
 	return slices.Index(phases, first) <= i && i <= slices.Index(phases, last)
 }
 
-// enter moves a run to another phase, and shows that where it is another state. reason is that of an end.
+// enter moves a run to another phase, and shows the move if the journal's state changes with it. reason is the reason
+// of an end.
 func (r *Run) enter(to Phase, reason delegation.Reason) (err error) {
 	r.telling.Lock()
 	defer r.telling.Unlock()

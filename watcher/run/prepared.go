@@ -9,16 +9,17 @@ import (
 	"torno/sandbox"
 )
 
-// Prepared are the sandboxes of a launcher that were made ahead of runs. The launcher's Create brings a run into a claimed one.
+// Prepared hands out a launcher's sandboxes that were made ahead of runs. The launcher's Create brings a run into a
+// claimed sandbox.
 type Prepared interface {
-	// Claim takes one for a run of an outbox, and returns its id; "" where none is ready.
+	// Claim takes a sandbox for a run of an outbox, and returns its id, or "" if none is ready.
 	Claim(outbox string, spec sandbox.Spec) sandbox.SandboxID
-	// Release gives up one that was claimed and that no run was brought into. It does nothing for any other sandbox.
+	// Release gives up a claimed sandbox that no run was brought into. It does nothing for any other sandbox.
 	Release(context.Context, sandbox.SandboxID) error
 }
 
-// claim returns the id of the sandbox that a run is to have: one that was made ahead, or a new one. Again after a sandbox that broke in
-// its hold the run makes its own: what is ready may have broken with it.
+// claim returns the id of the sandbox that the run is to have: one made ahead, or a new one. After a sandbox broke in
+// its hold (again), the run makes its own: the ready sandboxes may be broken, too.
 func (r *runner) claim(again bool) sandbox.SandboxID {
 	if ready := r.runs.Prepared[r.launcherName]; ready != nil && !again {
 		if id := ready.Claim(r.request.Outbox, r.spec); id != "" {
@@ -28,7 +29,7 @@ func (r *runner) claim(again bool) sandbox.SandboxID {
 	return sandbox.NewSandboxID()
 }
 
-// claimed is the resource that a claimed sandbox is for its run.
+// claimed treats a claimed sandbox as a resource of its run.
 type claimed map[string]Prepared
 
 var _ Resource = claimed{}
@@ -38,7 +39,7 @@ func (claimed) Acquire(context.Context, *Holder) error                      { re
 func (claimed) Attested(context.Context, Holder, sandbox.Attestation) error { return nil }
 func (claimed) End(context.Context, Holder) (Used, error)                   { return Used{}, nil }
 
-// Release gives a sandbox up that no run was brought into.
+// Release gives up a sandbox that no run was brought into.
 func (c claimed) Release(ctx context.Context, id sandbox.SandboxID) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c)) {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	attachmentLasted = time.Minute // an attachment that held so long counts as a good one: the tries begin anew after it
-	maxReattach      = 8           // after so many failed attachments a sandbox is removed by force
+	attachmentLasted = time.Minute // an attachment that held this long counts as good: after it the tries are counted from one again
+	maxReattach      = 8           // after this many failed attachments the sandbox is removed by force, unless its launcher does not answer
 )
 
-// follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
-// because its launcher is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
-// left alone any longer, it is removed.
+// follow watches a started sandbox until it has ended. It attaches again whenever the connection breaks: a run is not
+// lost because its launcher is away for a while. The run is lost when its sandbox is gone. A sandbox that can neither
+// be watched nor be left alone any longer is removed.
 func (r *runner) follow() *outcome {
 	held := r.runs.Notices.Flag("")
 	defer held.Close()
@@ -65,7 +65,7 @@ func (r *runner) follow() *outcome {
 	}
 }
 
-// force removes a sandbox that cannot be watched.
+// force removes a sandbox that cannot be watched, and reports whether it succeeded.
 func (r *runner) force(held *notice.Flag) bool {
 	if r.Cause() != "" {
 		r.noteEnding()
@@ -81,7 +81,7 @@ func (r *runner) force(held *notice.Flag) bool {
 	return true
 }
 
-// overdue says whether a run that cannot be watched must end.
+// overdue ends a run that cannot be watched if its time is over, and reports whether the run must end.
 func (r *runner) overdue() bool {
 	if !r.Standing().Started.IsZero() && r.timeLeft() == 0 {
 		r.End(delegation.ReasonDeadline)
@@ -89,7 +89,7 @@ func (r *runner) overdue() bool {
 	return r.Cause() != ""
 }
 
-// vanished ends a run whose sandbox is gone: somebody may have wanted its end.
+// vanished ends a run whose sandbox is gone: for the cause of its end if there is one, otherwise as lost.
 func (r *Run) vanished(err error) *outcome {
 	if reason := r.Cause(); reason != "" {
 		return endedFor(reason)

@@ -9,21 +9,22 @@ import (
 	"torno/sandbox"
 )
 
-// release is when a run's agent was allowed to run. From then on its time counts, also while the machine sleeps.
+// release is the moment when a run's agent got leave to run. From then on its time counts, even while the machine
+// sleeps.
 type release struct {
 	clock  boot.Clock
-	moment boot.Moment // since the boot; decides wherever it is known
-	wall   time.Time   // what the wall clock said then, for sandboxes that tell of their end by that alone
+	moment boot.Moment // time since the boot; it decides wherever it is known
+	wall   time.Time   // the wall clock's time then, for sandboxes whose end is known only by the wall clock
 }
 
 func releaseNow(clock boot.Clock) release { return release{clock, clock.Now(), time.Now().Round(0)} }
 
-// releaseOf is the release of a run of an earlier watcher.
+// releaseOf returns the release of a run from an earlier watcher.
 func releaseOf(record journal.Run, clock boot.Clock) release {
 	return release{clock, record.ReleasedIn, record.Released}
 }
 
-// passed returns how long ago the release was. It is not known before the release, nor behind another boot.
+// passed returns how long ago the release was. That is not known before the release, nor after another boot.
 func (rel release) passed() (passed time.Duration, known bool) {
 	if rel.moment.IsZero() {
 		return 0, false
@@ -31,7 +32,8 @@ func (rel release) passed() (passed time.Duration, known bool) {
 	return rel.clock.Since(rel.moment)
 }
 
-// timeLeft is how much of its time a run has left. The time for which it waits for approvals does not count. A run of another boot has none: its sandbox ended with that boot.
+// timeLeft returns how much of its time the run has left. Time spent waiting for approvals does not count. A run from
+// another boot has no time left: its sandbox ended with that boot.
 func (r *runner) timeLeft() time.Duration {
 	passed, known := r.release.passed()
 	if !known {
@@ -40,24 +42,24 @@ func (r *runner) timeLeft() time.Duration {
 	return max(r.spec.Timeout+r.desk.Paused(passed)-passed, 0)
 }
 
-// overran says that the recorded end of a run lies after its time.
+// overran reports whether the recorded end of a run lies after its time, however the clocks are read.
 func (rel release) overran(timeout time.Duration, exit sandbox.Exit) bool {
 	ends := rel.ends(exit)
 	return len(ends) > 0 && slices.Min(ends) >= timeout
 }
 
-// endedInTime says that the recorded end of a run lies within its time.
+// endedInTime reports whether the recorded end of a run lies within its time, however the clocks are read.
 func (rel release) endedInTime(timeout time.Duration, exit sandbox.Exit) bool {
 	ends := rel.ends(exit)
 	return len(ends) > 0 && slices.Max(ends) < timeout
 }
 
-// inaccurate is how far the clock and the time since the boot may drift apart without anybody setting the clock.
+// inaccurate bounds how far the clock and the time since the boot drift apart without anybody setting the clock.
 const inaccurate = time.Second
 
-// ends are the times after the release at which a sandbox may have ended. Where only the clock tells, the end can be read by
-// the clock as it was at the release and by the clock as it is now. If somebody has set the clock since, both differ; a
-// reading before the release or after the present is then known to be wrong.
+// ends returns the times after the release at which a sandbox may have ended. If only the wall clock tells the end, it
+// can be read by the clock as it was at the release, and by the clock as it is now. If somebody has set the clock
+// since, the two readings differ. A reading before the release or after the present is wrong, and is left out.
 func (rel release) ends(exit sandbox.Exit) (ends []time.Duration) {
 	if after, known := exit.FinishedIn.Sub(rel.moment); known {
 		return []time.Duration{after}

@@ -14,18 +14,18 @@ import (
 	"torno/watcher/notice"
 )
 
-// MaxLeftovers bounds how many sandboxes that have ended are removed after their runs. With more of them a run keeps its place
-// until one is gone.
+// MaxLeftovers bounds how many ended sandboxes are removed in the background, after their runs. Beyond that, a run
+// keeps its slot until one of them is gone.
 const MaxLeftovers = 64
 
-// Removals removes sandboxes, those of runs and those that no run waits for. It owns what is known of sandboxes that cannot be
-// removed: which are still being removed, and how many are left.
+// Removals removes sandboxes, those of runs as well as sandboxes that no run waits for. It knows which sandboxes are
+// still being removed, and how many are left.
 type Removals struct {
 	left      atomic.Int64   // sandboxes that could not be removed
-	leftovers atomic.Int64   // sandboxes that have ended and are removed after their runs
-	releasing atomic.Int64   // resources that are let go of
+	leftovers atomic.Int64   // ended sandboxes that are being removed after their runs
+	releasing atomic.Int64   // resources that are being let go
 	removing  sync.Map       // by key: a channel that is closed when a sandbox that belongs to no run is gone
-	work      sync.WaitGroup // one for each sandbox that no run waits for
+	work      sync.WaitGroup // counts the removals and releases under way
 
 	calls     *calls
 	resources []Resource
@@ -40,13 +40,13 @@ func newRemovals(p Ports, c *calls) *Removals {
 	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life, leisure: p.Leisure}
 }
 
-// Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.
+// Left returns how many sandboxes are left, as far as is known: a call that was left behind may still make one.
 func (m *Removals) Left() int { return int(m.left.Load()) + m.calls.launches.Left() }
 
 // CountLeft counts sandboxes that are left to the next watcher.
 func (m *Removals) CountLeft(more int) { m.left.Add(int64(more)) }
 
-// remove removes a sandbox, or says why that cannot be done now.
+// remove removes a sandbox, or returns why that cannot be done now.
 func (m *Removals) remove(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := m.calls.once(away, func(ctx context.Context) error {
 		crash.At("end.removed")
@@ -63,7 +63,7 @@ func (m *Removals) remove(away *notice.Flag, launcher sandbox.Launcher, h sandbo
 	return err
 }
 
-// fromLauncher removes a sandbox, and lets go of what it had.
+// fromLauncher removes a sandbox, and lets go of its resources.
 func (m *Removals) fromLauncher(ctx context.Context, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := launcher.Remove(ctx, h)
 	if err == nil || errors.Is(err, sandbox.ErrNotFound) {
@@ -72,8 +72,8 @@ func (m *Removals) fromLauncher(ctx context.Context, launcher sandbox.Launcher, 
 	return err
 }
 
-// hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
-// outlive its name.
+// hasEnded reports whether a launcher knows that a sandbox has ended. If the launcher does not list the sandbox, that
+// proves nothing: its processes may outlive its name.
 func (m *Removals) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
 	err := m.calls.once(away, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
@@ -85,8 +85,8 @@ func (m *Removals) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sand
 	return ended && err == nil
 }
 
-// inBackground removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
-// be. A watcher that stops counts those that are left.
+// inBackground removes an ended sandbox while its run goes on. It returns false if too many others are being removed
+// already, see MaxLeftovers. If the watcher stops first, the sandbox is counted as left.
 func (m *Removals) inBackground(launcher sandbox.Launcher, h sandbox.Handle) bool {
 	if m.leftovers.Add(1) > MaxLeftovers {
 		m.leftovers.Add(-1)
@@ -112,8 +112,8 @@ func (m *Removals) inBackground(launcher sandbox.Launcher, h sandbox.Handle) boo
 	return true
 }
 
-// Later removes a sandbox that no run waits for; key is of the run that it was made for, "" where that is not known. A sandbox that
-// cannot be removed does not keep the watcher from its work.
+// Later removes, in the background, a sandbox that no run waits for. key is the key of the run that it was made for, ""
+// if that is not known. The watcher goes on even if the sandbox cannot be removed.
 func (m *Removals) Later(key string, h sandbox.Handle) {
 	launcher, gone := m.launchers[h.Launcher], make(chan struct{})
 	if key != "" {
@@ -126,7 +126,7 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 			crash.At("recover.removed")
 			err := m.fromLauncher(ctx, launcher, h)
 			if err != nil && m.hasEnded(nil, launcher, h) {
-				free() // what is left of it is in no run's way
+				free() // its remains are in no run's way
 			}
 			return err
 		})
@@ -137,8 +137,8 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 	})
 }
 
-// Now removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
-// asked for again. A sandbox that cannot be removed at once is removed later.
+// Now removes a sandbox before anything new begins: its outbox may be served under another name, and a new request may
+// ask for its workspace. If the sandbox cannot be removed at once, it is removed later.
 func (m *Removals) Now(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
 	if err := m.Once(h); err != nil {
@@ -146,7 +146,7 @@ func (m *Removals) Now(key string, h sandbox.Handle) {
 	}
 }
 
-// Once removes a sandbox that no run waits for, or says why that cannot be done now.
+// Once removes a sandbox that no run waits for, or returns why that cannot be done now.
 func (m *Removals) Once(h sandbox.Handle) error {
 	held := m.notices.Flag("")
 	defer held.Close()
@@ -157,8 +157,8 @@ func (m *Removals) Once(h sandbox.Handle) error {
 	return err
 }
 
-// await waits until no sandbox of the key is being removed: a crash can leave a sandbox that no record names, and its request
-// begins anew. It does not wait for longer than its run goes on.
+// await waits until no sandbox of the key is being removed: a crash can leave a sandbox that no record names, while its
+// request begins anew. It waits no longer than its run goes on.
 func (m *Removals) await(ending context.Context, key string) {
 	gone, ok := m.removing.Load(key)
 	if !ok {
@@ -171,7 +171,7 @@ func (m *Removals) await(ending context.Context, key string) {
 	}
 }
 
-// removeLeft removes the sandbox of a call that was left behind and has returned.
+// removeLeft removes a sandbox after a call for it was left behind and has returned at last.
 func (m *Removals) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 	err := m.calls.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
 		crash.At("end.removed")
@@ -183,7 +183,8 @@ func (m *Removals) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 	}
 }
 
-// removeCreated removes what an abandoned Create has made. A Create that returned an error may still have made a sandbox.
+// removeCreated removes the sandbox of an abandoned Create. A Create that returned an error may have made a sandbox all
+// the same.
 func (m *Removals) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
 	if err != nil {
 		h = m.find(launcher, id)
@@ -193,9 +194,9 @@ func (m *Removals) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID
 	}
 }
 
-// find finds what a failed create may have left: the launcher can succeed although the call failed.
+// find returns the sandbox that a failed create may have left: the launcher can succeed although the call failed.
 func (m *Removals) find(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
-	_ = m.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
+	_ = m.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when the watcher stops working
 		handles, err := launcher.List(ctx)
 		for _, h := range handles {
 			if h.Sandbox == id {

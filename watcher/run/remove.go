@@ -6,12 +6,13 @@ import (
 	"torno/sandbox"
 )
 
-// isAlive says whether a process of the run's sandbox may live.
+// isAlive reports whether a process of the run's sandbox may be alive.
 func (r *runner) isAlive() bool { return r.handle.ID != "" && r.handle.State != sandbox.HandleExited }
 
-// remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
-// behindRun removes the rest of it after the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
-// working: it then carries the installation's id and is found at the next start.
+// remove returns when no process of the run's sandbox is left. Either the sandbox is removed, or its launcher says that
+// it has ended; then inBackground removes its remains after the run. A sandbox that may be alive is removed again and
+// again, until it is gone or the watcher stops working. In the last case it carries the installation's id, and the next
+// start finds it.
 func (r *runner) remove() {
 	if r.handle.ID == "" {
 		return

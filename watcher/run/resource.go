@@ -13,24 +13,27 @@ import (
 	"torno/sandbox"
 )
 
-// Resource is something that a run has beside its sandbox, from before the sandbox is made until it is gone. It is known by the
-// sandbox's id, which the journal has before anything is acquired: a next watcher lets go of what this one acquired. Every call is
-// repeatable, and does nothing for a sandbox that needs nothing.
+// Resource is something that a run has beside its sandbox, from before the sandbox is made until it is gone. It is
+// known by the sandbox's id. The journal has this id before anything is acquired, so the next watcher can let go of a
+// resource that this watcher acquired. Every call can be repeated, and does nothing for a sandbox that needs nothing.
 type Resource interface {
-	// Ready says whether Acquire may succeed now. It is asked when Acquire has failed, while the run has no place in the schedule.
+	// Ready returns nil if Acquire may succeed now. It is asked after Acquire has failed, while the run has no slot in
+	// the schedule.
 	Ready(context.Context, Holder) error
-	// Acquire gets it, and adds to the holder's Spec what the sandbox is to have of it. A *delegation.Refusal ends the run.
+	// Acquire gets the resource, and adds to the holder's Spec the parts of it that the sandbox is to have. A
+	// *delegation.Refusal ends the run.
 	Acquire(context.Context, *Holder) error
-	// Attested tells it what the host saw of the finished sandbox, before its agent runs. A *delegation.Refusal ends the run; with
-	// ErrGone another sandbox is made, with a resource of its own.
+	// Attested tells the resource how the host saw the finished sandbox, before the agent runs. A *delegation.Refusal
+	// ends the run. After ErrGone another sandbox is made, with a resource of its own.
 	Attested(context.Context, Holder, sandbox.Attestation) error
-	// End is for when the agent's last process is gone, before the run is answered. It says what the run used.
+	// End ends the use, after the agent's last process is gone and before the run is answered. It returns how much the
+	// run used.
 	End(context.Context, Holder) (Used, error)
-	// Release lets go of it, when the sandbox is gone or was never made.
+	// Release lets go of the resource when the sandbox is gone or was never made.
 	Release(context.Context, sandbox.SandboxID) error
 }
 
-// ErrGone says that what was acquired is not there any more.
+// ErrGone says that an acquired resource is not there any more.
 var ErrGone = errors.New("what the sandbox was made with is gone")
 
 // Holder is the run that has a resource.
@@ -40,23 +43,24 @@ type Holder struct {
 	Spec    sandbox.Spec
 }
 
-// Used is what a run used of a resource.
+// Used says how much of a resource a run used.
 type Used struct {
-	Model   *delegation.ModelUsage // nil where it has no model
-	Refused int64                  // requests to the model that its budget did not allow
-	Session string                 // with which a later run goes on; "" where none is kept
+	Model   *delegation.ModelUsage // nil if the run has no model
+	Refused int64                  // requests to the model that a budget did not allow
+	Session string                 // for a later run to continue; "" if none is kept
 	// Warnings are for the response.
 	Warnings []string
 }
 
 const (
-	// acquireBudget is how long a call may take for which a run keeps its place in the schedule.
+	// acquireBudget bounds a call during which the run keeps its slot in the schedule.
 	acquireBudget = 10 * time.Second
-	// resourceBudget is how long a resource may take for what the run does not wait for: it lets go of itself in the end.
+	// resourceBudget bounds a call to end or release a resource. Nothing waits longer for it, because the resource ends
+	// by itself in the end.
 	resourceBudget = 5 * time.Second
 )
 
-// acquire gets the run's resources. What cannot be had now is waited for, until the run is to end.
+// acquire gets the run's resources. It waits for a resource that cannot be had now, until the run is to end.
 func (r *runner) acquire() *outcome {
 	r.holder = Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
 	for _, resource := range r.runs.Resources {
@@ -78,7 +82,7 @@ func (r *runner) acquire() *outcome {
 	return nil
 }
 
-// turnedDown ends a run that cannot have a resource: because of what its request says, or because the host cannot give it.
+// turnedDown ends a run that cannot have a resource, because of its request or because the host cannot give it.
 func turnedDown(refusal *delegation.Refusal) *outcome {
 	if refusal.Code == delegation.CodeLaunch {
 		return ended(verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal})
@@ -86,7 +90,7 @@ func turnedDown(refusal *delegation.Refusal) *outcome {
 	return ended(verdict{reason: delegation.ReasonRefused, refusal: refusal})
 }
 
-// attested tells the run's resources what the host saw.
+// attested tells the run's resources how the host saw the sandbox.
 func (r *runner) attested(seen sandbox.Attestation) *outcome {
 	for _, resource := range r.runs.Resources {
 		err := r.untilHad(func(ctx context.Context) error {
@@ -109,7 +113,8 @@ func (r *runner) attested(seen sandbox.Attestation) *outcome {
 	return nil
 }
 
-// waitOutside waits, without a place in the schedule, until a resource may be had, or the run is to end: other runs go on meanwhile.
+// waitOutside gives the run's slot back, so that other runs go on, and waits until a resource may be had or the run is
+// to end. Then it takes a slot again.
 func (r *runner) waitOutside(resource Resource, try int) {
 	r.runs.Schedule.GiveBack(r.runs.Life, &r.ticket)
 	for ; ; try++ {
@@ -133,8 +138,9 @@ func (r *runner) isReady(resource Resource) bool {
 	return resource.Ready(ctx, r.holder) == nil
 }
 
-// untilHad makes a call of a resource again until it is done, is refused, or the run is to end. Then it waits for no answer: what the
-// call may have acquired is let go of by the sandbox's id.
+// untilHad repeats a call to a resource until the call succeeds, is refused or returns ErrGone, or the run is to end.
+// When the run is to end, untilHad waits for no answer: anything that the call may have acquired is let go later, by
+// the sandbox's id.
 func (r *runner) untilHad(call func(context.Context) error, wait func(try int)) error {
 	held := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent)
 	defer held.Close()
@@ -154,8 +160,8 @@ func (r *runner) untilHad(call func(context.Context) error, wait func(try int)) 
 	}
 }
 
-// endResources ends the use of the run's resources, now that its last process is gone. A resource that does not answer does not
-// hold the answer up. A run whose agent never had the word has used nothing, unless an earlier attempt has.
+// endResources ends the use of the run's resources, after its last process is gone. A resource that does not answer
+// does not hold up the answer. A run whose agent never had the word has used nothing, unless an earlier attempt has.
 func (r *runner) endResources(v *verdict) {
 	if !r.Standing().Phase.mayHaveAgent() && r.key.Attempt == 1 {
 		r.runs.Removals.Release(r.sandbox)
@@ -180,7 +186,8 @@ func (r *runner) endResources(v *verdict) {
 	}
 }
 
-// noteRefused says that a run was refused a model for its budget: if the agent then exited with an error, the budget counts as the reason.
+// noteRefused warns that model requests of the run were refused because of a budget. If the agent then exited with an
+// error, the budget counts as the reason.
 func (r *runner) noteRefused(v *verdict, refused int64) {
 	if refused == 0 {
 		return
@@ -191,8 +198,8 @@ func (r *runner) noteRefused(v *verdict, refused int64) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%d requests to the model were refused, because a budget is used up.", refused))
 }
 
-// Release lets go of what was acquired for a sandbox that is gone, or was never made. No run and no start waits for that. What cannot
-// be let go of now is tried again until the watcher begins to stop.
+// Release lets go of everything that was acquired for a sandbox that is gone or was never made. No run and no start
+// waits for it. If a resource cannot be let go now, Release tries again until the watcher begins to stop.
 func (m *Removals) Release(id sandbox.SandboxID) {
 	if id == "" {
 		return
@@ -202,7 +209,8 @@ func (m *Removals) Release(id sandbox.SandboxID) {
 	}
 }
 
-// release lets go of one resource. With more than MaxLeftovers on their way none is tried again.
+// release lets go of one resource. While more than MaxLeftovers releases are under way, a failed release is not tried
+// again.
 func (m *Removals) release(resource Resource, id sandbox.SandboxID) {
 	m.releasing.Add(1)
 	defer m.releasing.Add(-1)

@@ -13,31 +13,32 @@ import (
 	"torno/watcher/schedule"
 )
 
-// runner carries one run to its end. It owns the run's sandbox from create to remove, and what was seen of it. It belongs to one
-// goroutine: to the one that admits or adopts the run, and from Launch on to the run's own.
+// runner carries one run to its end. It owns the run's sandbox from create to remove, and everything that was seen of
+// it. It belongs to one goroutine at a time: first to the goroutine that admits or adopts the run, and from Launch on
+// to the run's own goroutine.
 type runner struct {
 	*Run
 	launcher     sandbox.Launcher
-	launcherName string // as profiles call it
-	workspace    string // where it is on the host
+	launcherName string // the launcher's name in profiles
+	workspace    string // its path on the host
 	workplace    workplace
 	warnings     []string
-	sandbox      sandbox.SandboxID // the one that is bound to the run
+	sandbox      sandbox.SandboxID // the sandbox bound to the run
 	handle       sandbox.Handle
-	holder       Holder                 // of its resources, from before the sandbox is made
-	model        *delegation.ModelUsage // what it has spent
+	holder       Holder                 // the run as the holder of its resources; set before the sandbox is made
+	model        *delegation.ModelUsage // spent by the run
 	artifacts    []delegation.Artifact
-	session      string // with which a later run goes on
+	session      string // for a later run to continue
 	out          *output.Child
 	times        milestones
-	release      release // once it is released
+	release      release // set when the run is released
 }
 
-// milestones are when the phases of a run ended.
+// milestones holds the times at which phases of a run ended.
 type milestones struct{ dequeued, created, ended time.Time }
 
-// newRun makes a run of a request. Its key and its warnings are those of the attempt. spec is the request's, or what an earlier watcher has
-// released the run with.
+// newRun makes a run from a request. The request's key and warnings are for this attempt. spec is the request's own
+// Spec, or the terms under which an earlier watcher released the run.
 func (runs *Runs) newRun(q Request, spec sandbox.Spec, c Client) *runner {
 	r := &Run{
 		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: spec, live: c.Live(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
@@ -66,5 +67,5 @@ func (runs *Runs) newRun(q Request, spec sandbox.Spec, c Client) *runner {
 	return r.runner
 }
 
-// record is the run as the journal first sees it.
+// record returns the run's first record for the journal.
 func (r *runner) record() journal.Run { return r.client.Record(r.key, r.warnings) }

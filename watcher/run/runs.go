@@ -22,30 +22,30 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Ports are what runs need of the host.
+// Ports connects runs to the host.
 type Ports struct {
 	Journal    *journal.Journal
 	Notes      output.Notes
 	Notices    *notice.Board
 	Schedule   *schedule.Schedule
-	Resources  []Resource                                      // what runs have beside their sandboxes, in the order in which it is acquired
-	Session    func(sandbox.SandboxID, agent.Part)             // takes a part of what an agent needs to go on; nil where that is not kept
-	Launchers  map[string]sandbox.Launcher                     // by the name that profiles use
-	Prepared   map[string]Prepared                             // by the same names: of launchers that have sandboxes made ahead
-	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
-	Hangs      *hang.Calls                                     // calls to workspaces
-	Kept       Kept                                            // what becomes of workspaces behind runs; nil where nothing does
+	Resources  []Resource                                      // kept by a run beside its sandbox, in the order of acquisition
+	Session    func(sandbox.SandboxID, agent.Part)             // saves one part of an agent's session; nil if sessions are not kept
+	Launchers  map[string]sandbox.Launcher                     // by their names in profiles
+	Prepared   map[string]Prepared                             // by the same names, for launchers with sandboxes made ahead of runs
+	Workspaces func(sandbox.Spec) (workspace.Directory, error) // opens the workspace of a run and holds it
+	Hangs      *hang.Calls                                     // counts the calls to workspaces that hang
+	Kept       Kept                                            // looks after workspaces after their runs; nil if nothing does
 	Floor      workspace.Floor
 	Timing     Timing
-	Clock      boot.Clock // by which the time of runs passes; zero means boot.Machine
+	Clock      boot.Clock // measures the time of runs; zero means boot.Machine
 	Log        *slog.Logger
 
-	Life    context.Context // done when the watcher stops working, some time after it stopped taking
-	Leisure context.Context // done when the watcher begins to stop; what can be left undone ends with it
-	Keeps   func() bool     // what runs is left to the next watcher
+	Life    context.Context // done when the watcher stops working, some time after it stopped taking requests
+	Leisure context.Context // done when the watcher begins to stop; work that can be left undone ends then
+	Keeps   func() bool     // whether running sandboxes are left to the next watcher
 }
 
-// Reads are the places, but for workspaces and the operator's programs, that runs which are not over may read.
+// Reads returns the places on the host that unfinished runs may read, except workspaces and the operator's programs.
 func (runs *Runs) Reads() (places []string) {
 	runs.mu.Lock()
 	defer runs.mu.Unlock()
@@ -59,7 +59,8 @@ func (runs *Runs) Reads() (places []string) {
 	return places
 }
 
-// Disk is what the workspace of a run on its way holds, as it was seen last; 0 where it was not.
+// Disk returns how many bytes the workspace of an unfinished run held when it was last measured, or 0 if it was not
+// measured.
 func (runs *Runs) Disk(key string) int64 {
 	r := runs.Running(key)
 	if r == nil {
@@ -71,17 +72,17 @@ func (runs *Runs) Disk(key string) int64 {
 	return 0
 }
 
-// Kept looks after workspaces behind the runs in them.
+// Kept looks after workspaces when their runs are over.
 type Kept interface {
-	Begin(ctx context.Context, outbox string, id delegation.SubagentID, held tree.ID, made bool) // before anything runs there
-	End(ctx context.Context, outbox string, id delegation.SubagentID, bytes int64)               // bytes is 0 where it is not known
-	// Copy makes the workspace of a subagent, unless it is made, as a copy of what the spec says, and returns what its parent should know.
-	// A *delegation.Refusal says why there is none.
+	Begin(ctx context.Context, outbox string, id delegation.SubagentID, held tree.ID, made bool) // called before anything runs there
+	End(ctx context.Context, outbox string, id delegation.SubagentID, bytes int64)               // bytes is 0 if it is not known
+	// Copy makes the workspace of a subagent as the copy that spec asks for, unless it exists already. It returns
+	// warnings for the parent. If there can be no copy, the error is a *delegation.Refusal that says why.
 	Copy(ctx context.Context, outbox string, id delegation.SubagentID, spec sandbox.Spec, room func(tree.Space) error) (warnings []string, err error)
 }
 
-// Runs carries runs from their admission to their answer. It owns the list of those that are on their way; the rest of what runs
-// share belongs to its parts.
+// Runs carries runs from their admission to their answer. It owns the list of unfinished runs; its parts own the rest
+// of the shared state.
 type Runs struct {
 	Ports
 	Removals *Removals
@@ -90,14 +91,14 @@ type Runs struct {
 	kin      *kin
 	disks    *workspace.Disks
 
-	numbers atomic.Int64   // of runs
-	carried sync.WaitGroup // one per run that is on its way
+	numbers atomic.Int64   // number of the latest run
+	carried sync.WaitGroup // counts the goroutines that work for runs
 
 	mu    sync.Mutex
 	owned map[string]*Run // by key: every run from admission to its answer
 }
 
-// NewRuns makes Runs that carry none yet.
+// NewRuns returns Runs without any run yet.
 func NewRuns(p Ports) *Runs {
 	if p.Clock.Now == nil {
 		p.Clock = boot.Machine
@@ -119,16 +120,16 @@ func (runs *Runs) Loop(ctx context.Context) {
 	both.Wait()
 }
 
-// Wait waits until no run is on its way any more, and nothing is removed.
+// Wait waits until no run is on its way and nothing is being removed.
 func (runs *Runs) Wait() {
 	runs.carried.Wait()
-	runs.Removals.work.Wait() // a run may have left its sandbox to them
+	runs.Removals.work.Wait() // a run may have left its sandbox to Removals
 }
 
-// Hung is how many calls of launchers were left behind and have not returned.
+// Hung returns how many launcher calls were left behind and have not returned yet.
 func (runs *Runs) Hung() int { return runs.calls.launches.Left() }
 
-// KillAll kills what still runs.
+// KillAll asks every unfinished run to end now, for a shutdown.
 func (runs *Runs) KillAll() {
 	runs.mu.Lock()
 	defer runs.mu.Unlock()
@@ -137,8 +138,9 @@ func (runs *Runs) KillAll() {
 	}
 }
 
-// Submit takes a request that is in the journal on its way. An earlier watcher may have begun with it, and launched nothing. It is false
-// where the run is turned down, and answered so.
+// Submit puts a request that is in the journal on its way. existing is the record of an earlier watcher that began with
+// the request but launched nothing; otherwise it is nil. Submit returns false if the run is refused; the refusal is
+// then the answer.
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := runs.newRun(q, q.Spec, c)
 	if existing != nil {
@@ -155,8 +157,9 @@ func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *jou
 	return true
 }
 
-// lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
-// does not answer, the run is looked at when it is about to start, as every other one is.
+// lookAbove finds out which directory a run will work in, and which directories lie above it. If the directory does not
+// exist yet, or its file system does not answer, lookAbove does nothing: every run is looked at again just before it
+// starts.
 func (r *Run) lookAbove() {
 	held, err := workspace.Open(r.runs.Life, r.runs.Hangs, r.runs.Workspaces, r.spec)
 	if err != nil {
@@ -175,7 +178,8 @@ func (runs *Runs) own(r *Run) {
 	runs.kin.enter(r)
 }
 
-// dismiss concludes a run that never had a sandbox. Its caller does not wait for a journal in trouble.
+// dismiss concludes a run that never had a sandbox. It works in the background, because its caller must not wait for a
+// journal in trouble.
 func (runs *Runs) dismiss(r *runner, v verdict) { runs.carried.Go(func() { r.conclude(v) }) }
 
 func (runs *Runs) disown(r *Run) {
@@ -188,7 +192,7 @@ func (runs *Runs) disown(r *Run) {
 	close(r.over)
 }
 
-// Newest is the newest run of a subagent of an outbox, nil where that is over.
+// Newest returns the newest run of a subagent in an outbox, or nil if there is no unfinished run.
 func (runs *Runs) Newest(ctx context.Context, outbox string, id delegation.SubagentID) *Run {
 	found := runs.Schedule.Find(ctx, schedule.Subject{Outbox: outbox, Subagent: id})
 	if found == nil {
@@ -197,7 +201,7 @@ func (runs *Runs) Newest(ctx context.Context, outbox string, id delegation.Subag
 	return found.Run.(*Run)
 }
 
-// Running is the run of a key while it is on its way.
+// Running returns the run with this key while it is on its way, and nil otherwise.
 func (runs *Runs) Running(key string) *Run {
 	runs.mu.Lock()
 	defer runs.mu.Unlock()

@@ -7,19 +7,19 @@ import (
 	"torno/delegation"
 )
 
-// Standing is where a run stands, as its journal has it. A run has one, and status files, live events and what an operator is
-// shown are views of it.
+// Standing says where a run stands, as its journal has it. A run has one Standing. Status files, live events and the
+// operator's view are made from it.
 type Standing struct {
 	Phase     Phase
 	Position  int                          // in the queue, while it waits there
 	Reason    delegation.Reason            // of its end
 	Started   time.Time                    // when its agent began; the journal may know it a moment later
-	Input     *delegation.InputStatus      // of what the parent has said to the agent; nil where that is nothing
+	Input     *delegation.InputStatus      // status of the parent's inputs to the agent; nil if there were none
 	Approvals []delegation.PendingApproval // the agent's questions that wait
-	Stranded  string                       // why the site that has its sandbox cannot be reached; "" while it can be
+	Stranded  string                       // why the site of its sandbox cannot be reached; "" if it can
 }
 
-// standing keeps where a run stands, and wakes those that wait for a change.
+// standing keeps where a run stands, and wakes the goroutines that wait for a change.
 type standing struct {
 	mu      sync.Mutex
 	now     Standing
@@ -32,7 +32,7 @@ func (s *standing) read() Standing {
 	return s.now
 }
 
-// watch is where the run stands, and a channel that is closed when that changes.
+// watch returns where the run stands, and a channel that is closed when that changes.
 func (s *standing) watch() (Standing, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,13 +54,14 @@ func (s *standing) set(change func(*Standing)) (before, now Standing) {
 	return before, s.now
 }
 
-// Standing is where the run stands.
+// Standing returns where the run stands.
 func (r *Run) Standing() Standing { return r.standing.read() }
 
-// Watch is where the run stands, and a channel that is closed when that changes. A run that is over does not change any more.
+// Watch returns where the run stands, and a channel that is closed when that changes. A run that is over does not
+// change any more.
 func (r *Run) Watch() (Standing, <-chan struct{}) { return r.standing.watch() }
 
-// change changes where the run stands, and has every view show it, in the order of the changes.
+// change changes where the run stands, and updates every view, in the order of the changes.
 func (r *Run) change(change func(*Standing)) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -77,7 +78,7 @@ func (r *Run) show(before, now Standing) {
 // Show shows that the run waits at a position of the queue.
 func (r *Run) Show(position int) { r.change(func(s *Standing) { s.Position = position }) }
 
-// status is the client's view.
+// status returns the client's view.
 func (r *Run) status(now Standing) delegation.RunStatus {
 	s := delegation.RunStatus{
 		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.Phase.State(),
@@ -88,7 +89,7 @@ func (r *Run) status(now Standing) delegation.RunStatus {
 		s.ParentID, s.Depth = d.Parent, d.Depth
 	}
 	switch now.Phase {
-	case Waiting: // the latest that it can be
+	case Waiting: // the latest possible deadline
 		s.Deadline = now.Started.Add(r.spec.Longest())
 	case Running:
 		s.Deadline = now.Started.Add(r.spec.Timeout + r.desk.PausedSoFar())

@@ -9,16 +9,17 @@ import (
 	"torno/sandbox"
 )
 
-// A run is stranded while its sandbox's site is out of reach, because another site answers in its place. The sandbox may run on, so the run
-// is neither lost nor attempted again, and its workspace and its subagent stay taken. It goes on when its site is back. A cause
-// to end it waits with it: its sandbox cannot be proved dead (I13). Only an operator gives it up, in so many words.
+// A run is stranded while its sandbox's site is out of reach because another site answers in its place. The sandbox may
+// run on. So the run is neither lost nor attempted again, and its workspace and its subagent stay taken. The run goes
+// on when its site is back. If there is a cause to end the run, the run still waits for its site, because its sandbox
+// cannot be proved dead (I13). Only an operator can give the run up, and must say so explicitly.
 
-// strandedDetail is what the client of a stranded run reads.
+// strandedDetail tells the client of a stranded run why it waits.
 const strandedDetail = "Stranded: another site answers in the place of this run's site. " +
 	"The run goes on when that site is back, unless the operator gives it up."
 
-// awaitSite waits until the site of a run's sandbox is back, the operator gives the run up, or the watcher stops: then the next one finds
-// the run stranded again.
+// awaitSite waits until the site of a run's sandbox is back, the operator gives the run up, or the watcher stops. In
+// the last case the next watcher finds the run stranded again.
 func (r *runner) awaitSite(why error) *outcome {
 	r.tellStranded(why)
 	held := r.runs.Notices.Flag(r.request.Outbox)
@@ -43,12 +44,12 @@ func (r *runner) awaitSite(why error) *outcome {
 	r.log.Info("the site of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
 	r.change(func(s *Standing) { s.Stranded = "" })
 	if r.isAbandoned() {
-		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
+		r.End(delegation.ReasonOperator) // given up just when the site came back: now the run can be ended
 	}
 	return nil
 }
 
-// tellStranded tells the log, the operator and the client.
+// tellStranded takes the run's slot from it, and tells the log, the operator and the client.
 func (r *runner) tellStranded(why error) {
 	r.runs.Schedule.SetAside(r.runs.Life, &r.ticket)
 	r.log.Warn("a run is stranded: it waits for the site that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
@@ -56,8 +57,8 @@ func (r *runner) tellStranded(why error) {
 	r.change(func(s *Standing) { s.Stranded = why.Error() })
 }
 
-// isBack says whether the launcher has the site of a run's sandbox, and looks how the sandbox is. A sandbox that its own site
-// does not have is gone: the next Open says so.
+// isBack reports whether the launcher is on the site of the run's sandbox again. If so, it notes how the sandbox is. If
+// this site does not have the sandbox, the sandbox is gone: the next Open says so.
 func (r *runner) isBack() bool {
 	ctx, cancel := context.WithTimeout(r.runs.Leisure, callBudget)
 	defer cancel()
@@ -78,7 +79,8 @@ func (r *runner) isBack() bool {
 	return true
 }
 
-// endAbandoned ends a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
+// endAbandoned ends a run that the operator gives up. It removes nothing: the sandbox carries its id, and is found when
+// its site is back.
 func (r *runner) endAbandoned() *outcome {
 	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
 		"run", r.hash, "site", r.handle.Site, "sandbox", r.handle.ID)
@@ -86,7 +88,7 @@ func (r *runner) endAbandoned() *outcome {
 	return ended(verdict{reason: delegation.ReasonLost, refusal: GivenUp(), final: true})
 }
 
-// GivenUp is what the client of a run reads that the operator gives up.
+// GivenUp returns the text that the client reads when the operator gives its run up.
 func GivenUp() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeLost,
@@ -104,13 +106,13 @@ func (r *Run) isAbandoned() bool {
 	}
 }
 
-// Stranded says why the run's site cannot be reached, "" where it can.
+// Stranded returns why the run's site cannot be reached, or "" if it can.
 func (r *Run) Stranded() string { return r.Standing().Stranded }
 
 // GiveUp ends a stranded run without its sandbox, which may live on.
 func (r *Run) GiveUp() {
 	r.giveUp.Do(func() { close(r.abandoned) })
 	if r.Stranded() == "" {
-		r.End(delegation.ReasonOperator) // its site came back in this moment
+		r.End(delegation.ReasonOperator) // its site came back just now
 	}
 }

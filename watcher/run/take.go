@@ -2,7 +2,7 @@ package run
 
 import "torno/delegation"
 
-// takeInputs reads the files that are there.
+// takeInputs reads the parent's input files that are there, in order.
 func (r *Run) takeInputs() {
 	in, news, absent := r.inputs, false, false
 	for n := in.wanted(); n > 0; n = in.wanted() {
@@ -32,8 +32,9 @@ func (r *Run) takeInputs() {
 	}
 }
 
-// decideEarly takes the decisions that wait behind what the agent has not acknowledged: an agent that asks may hear nothing before it has its
-// decision. Each file is looked at once, and what is no decision waits for its turn.
+// decideEarly takes decisions that wait behind inputs which the agent has not acknowledged: an agent that asks may hear
+// nothing before it has its decision. decideEarly looks at each file once; an input that is no decision waits for its
+// turn.
 func (r *Run) decideEarly() {
 	in := r.inputs
 	for n := in.afterAhead(); n <= delegation.MaxInputs; n = in.afterAhead() {
@@ -54,7 +55,7 @@ func (r *Run) showInputs() {
 	r.change(func(s *Standing) { s.Input = status })
 }
 
-// afterAhead is the first number behind those that were read, or looked at before their turn.
+// afterAhead returns the first number after all files that were read, or looked at before their turn.
 func (in *inputs) afterAhead() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -70,7 +71,8 @@ func (in *inputs) lookedAhead(n int, isDecision bool, refusal *delegation.Refusa
 	}
 }
 
-// wasEarly says whether an input was a decision that was taken before its turn, and why it was refused then.
+// wasEarly reports whether an input was a decision that was taken before its turn. If that decision was refused,
+// wasEarly returns the refusal.
 func (in *inputs) wasEarly(n int) (*delegation.Refusal, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -79,7 +81,7 @@ func (in *inputs) wasEarly(n int) (*delegation.Refusal, bool) {
 	return refusal, early
 }
 
-// passed goes by an input that is not for the agent, or says why it was refused.
+// passed skips an input that is not for the agent, and notes the refusal if there is one.
 func (in *inputs) passed(refusal *delegation.Refusal) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -8,19 +8,19 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Timing is how long the watcher waits for what may not come. A field that is zero has its usual value.
+// Timing says how long the watcher waits for things that may never come. A field that is zero has its usual value.
 type Timing struct {
-	Interrupt time.Duration // an agent that is ended politely has so long after INT, before it gets TERM
-	Terminate time.Duration // and so long after TERM, before it gets KILL
-	Kill      time.Duration // a sandbox may take so long to end after KILL, before it is removed by force
-	Gone      time.Duration // the news of its end may take so long after that
-	Grace     time.Duration // a call of a launcher may go on for so long when its run must end or the watcher stops working
-	Last      time.Duration // killing, removing and writing down may go on for so long after a shutdown's budget
-	Leave     time.Duration // Run waits so long for what has been told to end; longer than twice the grace, after which a launch is left
-	Look      tree.Bounds   // of the look through a workspace that an answer waits for
+	Interrupt time.Duration // from INT to TERM, for an agent that is ended politely
+	Terminate time.Duration // from TERM to KILL
+	Kill      time.Duration // from KILL until the sandbox is removed by force
+	Gone      time.Duration // from the forced removal until the news of the sandbox's end must be here
+	Grace     time.Duration // for a launcher call to go on when its run must end or the watcher stops working
+	Last      time.Duration // after a shutdown's budget, for killing, removing and writing down
+	Leave     time.Duration // for work to end that was told to end; longer than twice Grace, after which a launch is left behind
+	Look      tree.Bounds   // bounds of the look through a workspace before the answer
 }
 
-// Usual fills in what is zero.
+// Usual returns t with the usual values in place of zeros.
 func (t Timing) Usual() Timing {
 	t.Interrupt = cmp.Or(t.Interrupt, 10*time.Second)
 	t.Terminate = cmp.Or(t.Terminate, 5*time.Second)

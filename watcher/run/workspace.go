@@ -13,16 +13,17 @@ import (
 	"torno/watcher/workspace"
 )
 
-// workplace is the directory in which a run works, while the watcher holds it. It belongs to the goroutine that carries the run.
+// workplace is the directory in which a run works, while the watcher holds it. It belongs to the goroutine that carries
+// the run.
 type workplace struct {
 	*Run
 	held    *workspace.Held
-	holdErr error // why there is none
-	bytes   int64 // what it held when the run was over; 0 where that is not known
+	holdErr error // why held is nil
+	bytes   int64 // the size when the run was over; 0 if not known
 }
 
-// hold holds the workspace of a run. What is wrong with a workspace that cannot be held is for the launcher to say, which
-// looks at it next. Where there is no file descriptor to spare, it waits for one.
+// hold holds the workspace of a run. It reports no error: the launcher looks at the workspace next, and says why it
+// cannot be used. If no file descriptor is free, hold waits for one.
 func (p *workplace) hold() {
 	waits := p.runs.Notices.Flag("")
 	defer waits.Close()
@@ -36,40 +37,41 @@ func (p *workplace) hold() {
 	}
 }
 
-// claim makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
-// there when the run was admitted.
+// claim makes sure that the held directory is the run's alone: since the run was admitted, another directory may have
+// taken its place at the path.
 func (p *workplace) claim() *outcome {
 	if p.held == nil {
-		return nil // nothing starts without one
+		return nil // nothing starts without a workspace
 	}
 	p.runs.claims.unclaim(p.Run)
 	refusal := p.runs.Schedule.Settle(p.runs.Life, &p.ticket, p.held.AboveThen)
 	if refusal == nil {
-		p.runs.claims.hold(p.Run, p.held) // before the others are looked at: of two that start at once, one sees the other
+		p.runs.claims.hold(p.Run, p.held) // before looking at the others: if two runs start at once, at least one sees the other
 		refusal = p.runs.claims.movedTogether(p.Run, p.held)
 	}
 	if refusal != nil {
-		p.runs.claims.hold(p.Run, nil) // nothing of it runs there, and it is in no other run's way
+		p.runs.claims.hold(p.Run, nil) // nothing of the run works there, so it is in no other run's way
 		return ended(verdict{reason: delegation.ReasonRefused, refusal: refusal})
 	}
 	return nil
 }
 
-// noteBegin has it looked after behind the run, where its client made it.
+// noteBegin tells Kept that a run begins in the workspace, and whether the client made the workspace. Kept looks after
+// it when the run is over.
 func (p *workplace) noteBegin() {
 	if p.runs.Kept != nil && p.held != nil {
 		p.runs.Kept.Begin(p.runs.Life, p.key.Outbox, p.key.Subagent, p.held.ID(), p.request.Made)
 	}
 }
 
-// noteEnd notes that the run is over.
+// noteEnd tells Kept that the run is over.
 func (p *workplace) noteEnd() {
 	if p.runs.Kept != nil {
 		p.runs.Kept.End(p.runs.Life, p.key.Outbox, p.key.Subagent, p.bytes)
 	}
 }
 
-// findRoom turns a run down where the disk is full.
+// findRoom refuses a run if its disk is full.
 func (p *workplace) findRoom() *outcome {
 	if errors.Is(p.holdErr, workspace.ErrHangs) {
 		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", p.holdErr)) // a launcher would hang as well
@@ -88,8 +90,8 @@ func (p *workplace) findRoom() *outcome {
 	return nil
 }
 
-// prove makes sure that the launcher has mounted what is held, before anything runs in it. Where the
-// agent runs already, watch ends the run.
+// prove makes sure that the launcher has mounted the held directory, before anything runs in it. If the agent runs
+// already, watch ends the run.
 func (p *workplace) prove(h sandbox.Handle) *outcome {
 	mounted := tree.ID{Dev: h.Device, Ino: h.Inode}
 	if p.held != nil && mounted != (tree.ID{}) && mounted != p.held.ID() {
@@ -104,7 +106,7 @@ func (p *workplace) prove(h sandbox.Handle) *outcome {
 
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
 
-// letGo lets the workspace go.
+// letGo stops holding the workspace.
 func (p *workplace) letGo() {
 	if p.held != nil {
 		p.runs.claims.hold(p.Run, nil)
@@ -113,7 +115,7 @@ func (p *workplace) letGo() {
 	}
 }
 
-// watch looks at what a run has in its workspace, from the moment in which its agent runs until ctx is done.
+// watch keeps looking at the content of the run's workspace, from the moment when the agent runs until ctx is done.
 func (p *workplace) watch(ctx context.Context, began <-chan struct{}, state sandbox.HandleState) {
 	select {
 	case <-began:
@@ -123,7 +125,7 @@ func (p *workplace) watch(ctx context.Context, began <-chan struct{}, state sand
 	switch {
 	case p.held != nil:
 		p.held.Watch(ctx, p.runs.disks, workspace.LimitsOf(p.spec.Limits), p.Run)
-	case state != sandbox.HandleExited: // nothing writes there any more where it has ended
+	case state != sandbox.HandleExited: // an ended sandbox writes nothing any more
 		p.EndOver(&delegation.Refusal{
 			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + p.holdErr.Error(),
 			Hint: "Leave a workspace where it is until its run has ended.",
@@ -131,8 +133,8 @@ func (p *workplace) watch(ctx context.Context, began <-chan struct{}, state sand
 	}
 }
 
-// inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
-// should know of becomes a warning. It says whether there is more to look at.
+// inspect looks through the workspace after the run's last process is gone. It clears set-id bits, and returns warnings
+// for the parent. more reports whether a part was not looked at.
 func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more bool) {
 	if p.held == nil {
 		return nil, false
@@ -152,7 +154,7 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 	return warnings, found.Stopped
 }
 
-// findArtifacts looks for the files that the answer tells of.
+// findArtifacts looks for the files that the answer lists as artifacts.
 func (r *runner) findArtifacts() {
 	held := r.workplace.held
 	if held == nil {
@@ -163,8 +165,9 @@ func (r *runner) findArtifacts() {
 	r.warnings = append(r.warnings, warnings...)
 }
 
-// inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
-// it. A watcher that stops does not wait for it: the answer says that a part was looked at.
+// inspectRest looks through the whole workspace after the answer is out. Meanwhile the run keeps its slot, so its
+// outbox pays for the time. A watcher that stops does not wait for it: the answer already says that only a part was
+// looked at.
 func (p *workplace) inspectRest() {
 	bounds := workspace.AfterAnswer
 	bounds.Entries = p.spec.Limits.WorkspaceFiles

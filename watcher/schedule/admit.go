@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// Submit takes an admitted run or says why not. It starts when every earlier run of its subagent is over.
+// Submit takes an admitted run, or returns a refusal. The run starts when every earlier run of its subagent is over.
 func (s *Schedule) Submit(ctx context.Context, t *Ticket) *delegation.Refusal {
 	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal { return s.admit(t) })
 }
@@ -37,7 +37,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	return nil
 }
 
-// Adopt takes a run that has a sandbox already. The run takes a slot at once, even where that is one too many.
+// Adopt takes a run that already has a sandbox. The run takes a slot at once, even if that is one too many.
 func (s *Schedule) Adopt(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		s.lines.join(t)
@@ -47,7 +47,7 @@ func (s *Schedule) Adopt(ctx context.Context, t *Ticket) {
 	})
 }
 
-// Reserve keeps the workspace of a run whose outbox is not served, until Finished.
+// Reserve reserves the workspace of a run whose outbox is not served, until Finished.
 func (s *Schedule) Reserve(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		t.state = setAside
@@ -55,8 +55,8 @@ func (s *Schedule) Reserve(ctx context.Context, t *Ticket) {
 	})
 }
 
-// Take keeps a workspace that no run uses or waits for, until Finished. It says whether it could: a run that is on its way, of its
-// subagent or in a directory that holds the workspace or lies in it, goes before.
+// Take reserves a workspace that no run uses or waits for, until Finished. It returns false if it cannot: a run of the
+// same subagent has priority, and so has a run whose directory contains the workspace or lies in it.
 func (s *Schedule) Take(ctx context.Context, t *Ticket) bool {
 	return inLoop(ctx, s, false, func() bool {
 		every := func(*Ticket) bool { return true }
@@ -69,9 +69,9 @@ func (s *Schedule) Take(ctx context.Context, t *Ticket) bool {
 	})
 }
 
-// GoFirst puts the next attempt of a run before all others of its outbox. It was admitted with the first one, so no limit of
-// the queue turns it away, and it starts when the earlier one is over. A reason to end the earlier attempt, or all runs,
-// ends this one too.
+// GoFirst puts the next attempt of a run before all other runs of its outbox. It was admitted together with the first
+// attempt, so no limit of the queue turns it away. It starts when the earlier attempt is over. A reason to end the
+// earlier attempt, or all runs, ends this one too.
 func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 	s.do(ctx, func() {
 		reason := earlier.Run.Cause()
@@ -89,7 +89,7 @@ func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 	})
 }
 
-// conflict refuses a workspace that another subagent uses or waits for, unless the outbox lets such runs wait.
+// conflict refuses a run if another subagent uses or waits for its workspace, unless the outbox lets such runs wait.
 func (s *Schedule) conflict(t *Ticket) *delegation.Refusal {
 	if s.laneOf(t).of.QueueBusy {
 		return nil
@@ -97,7 +97,7 @@ func (s *Schedule) conflict(t *Ticket) *delegation.Refusal {
 	return inTheWay(s.lines.clash(t, func(other *Ticket) bool { return other.state != removing }))
 }
 
-// inTheWay refuses a run because of another run, or returns nil where other is nil.
+// inTheWay refuses a run because of another run, or returns nil if other is nil.
 func inTheWay(other *Ticket) *delegation.Refusal {
 	switch {
 	case other == nil:
@@ -108,7 +108,7 @@ func inTheWay(other *Ticket) *delegation.Refusal {
 	return Busy(other, "is in use")
 }
 
-// Busy refuses a run because of another run, which uses or waits for the workspace.
+// Busy refuses a run because another run uses or waits for the workspace.
 func Busy(other *Ticket, how string) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeWorkspaceBusy, Field: "workspace", Text: fmt.Sprintf("Workspace %s by subagent %q.", how, other.Subject.Subagent),
@@ -116,10 +116,10 @@ func Busy(other *Ticket, how string) *delegation.Refusal {
 	}
 }
 
-// Settle notes the directory in which a run is about to work, now that the watcher has it open. Usually it is the directory
-// that was seen when the run was admitted. But the parent may have exchanged it since, or may have made it only later, and
-// the lines let the run in for the earlier directory alone. So Settle refuses the run where another run uses or waits for
-// the new one.
+// Settle notes the directory where a run is about to work, now that the watcher has opened it. Usually it is the same
+// directory as at the admission. But the parent may have exchanged it since, or may have made it only later, and the
+// lines let the run in for the earlier directory only. So Settle refuses the run if another run uses or waits for the
+// new directory.
 func (s *Schedule) Settle(ctx context.Context, t *Ticket, above []sandbox.Directory) *delegation.Refusal {
 	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal {
 		if slices.Equal(t.Above, above) {

@@ -6,7 +6,7 @@ import (
 	"torno/delegation"
 )
 
-// Stop ends a run wherever it is.
+// Stop ends a run, whether it waits or runs.
 func (s *Schedule) Stop(ctx context.Context, t *Ticket, reason delegation.Reason) {
 	s.do(ctx, func() { s.end(t, reason) })
 }
@@ -28,7 +28,7 @@ func (s *Schedule) withdraw(t *Ticket) {
 	s.forget(t)
 }
 
-// Close refuses every later run and empties the queues. It returns the runs that have a slot.
+// Close refuses every later run and empties the queues. It returns the runs that are left: they have started.
 func (s *Schedule) Close(ctx context.Context) []*Ticket {
 	return inLoop(ctx, s, nil, func() (active []*Ticket) {
 		s.closed = true
@@ -46,7 +46,7 @@ func (s *Schedule) Close(ctx context.Context) []*Ticket {
 	})
 }
 
-// Freeze refuses every later run, starts none, and ends none. It returns how many runs are not over.
+// Freeze refuses every later run. It starts no run and ends none. It returns how many runs are not over.
 func (s *Schedule) Freeze(ctx context.Context) int {
 	return inLoop(ctx, s, 0, func() int {
 		s.closed, s.capacity = true, 0

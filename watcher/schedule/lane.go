@@ -8,16 +8,16 @@ import (
 	"torno/delegation"
 )
 
-// maxQueuedBytes bounds what the queued runs of one outbox hold in memory. The longest queue that a configuration can ask for fits, with
-// requests of some kilobytes.
+// maxQueuedBytes bounds the memory of one outbox's queued runs. The longest queue that can be configured fits in, if
+// each request has only some kilobytes.
 const maxQueuedBytes = 192 << 20
 
 // lane is one outbox's queue.
 type lane struct {
 	of          Lane
 	queue       *list.List // of *Ticket
-	ready       ready      // runs that wait for nothing but a slot
-	needy       ready      // those of them that need something beside it
+	ready       ready      // runs that wait only for a slot
+	needy       ready      // likewise, but these runs need something beside the slot
 	bytes       int64
 	running     int
 	first, last int // the turns given at the end and at the front of the queue
@@ -63,7 +63,7 @@ func (l *lane) remove(t *Ticket) {
 	}
 }
 
-// pick takes the first run that may start now, or returns nil. Where needs cannot be met, only runs without any may.
+// pick takes the first run that may start now, or returns nil. Unless needsAreMet, it picks only a run without needs.
 func (l *lane) pick(needsAreMet bool) (first *Ticket) {
 	if l.running >= l.of.MaxRunning {
 		return nil
@@ -80,8 +80,8 @@ func (l *lane) pick(needsAreMet bool) (first *Ticket) {
 	return first
 }
 
-// overfull says why the last run of a queue cannot stay. A run that starts at once never waits, so even an outbox with a
-// queue of 0 can run.
+// overfull returns a refusal if the last run of the queue cannot stay. A run that starts at once never waits, so even
+// an outbox with a queue of 0 can run.
 func (l *lane) overfull() *delegation.Refusal {
 	limit, waiting := l.of.Queue, l.queue.Len()-1
 	switch {
@@ -99,7 +99,7 @@ func (l *lane) overfull() *delegation.Refusal {
 	return nil
 }
 
-// ready is a heap of queued runs, by their turn.
+// ready is a heap of queued runs, sorted by their turn.
 type ready []*Ticket
 
 func (h ready) Len() int           { return len(h) }
@@ -110,14 +110,14 @@ func (h ready) Swap(i, j int) {
 	h[i].rank, h[j].rank = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (h *ready) Push(x any) {
 	t := x.(*Ticket)
 	t.rank = len(*h)
 	*h = append(*h, t)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (h *ready) Pop() any {
 	last := len(*h) - 1
 	t := (*h)[last]

@@ -6,38 +6,38 @@ import (
 	"torno/sandbox"
 )
 
-// lineKey names what runs stand in line for: a subagent, a directory or an outbox. Exactly one field is set; a subject names
-// its outbox itself.
+// lineKey names the thing that runs stand in line for: a subagent, a directory or an outbox. Exactly one field is set;
+// a subject names its outbox itself.
 type lineKey struct {
 	subject Subject
 	outbox  string
 	dir     sandbox.Directory
 }
 
-// lines holds one line for each lineKey in use. A run stands in each of its lines from its admission to its end, and may
-// start when it is let in at all of them:
+// lines holds one line for each lineKey in use. A run stands in each of its lines from its admission to its end. It may
+// start when all of them have let it in:
 //
 //   - alone at its subagent, and alone at its workspace;
 //   - with others at every directory above its workspace, and at its outbox.
 //
 // Runs that share a line let each other in. A run that must be alone waits for every earlier run in its line, and every
 // later run waits for it. So two runs in equal or nested directories meet in one line, runs in separate directories do
-// not, and no later run overtakes a waiting one. A run joins all its lines at once, in one order for all lines, so no two
-// runs wait for each other.
+// not, and no later run overtakes a waiting one. A run joins all its lines at once, in one order for all lines, so no
+// two runs wait for each other.
 //
-// To join or leave costs one step for each line of the run, and one for each run that is let in because of it.
+// Joining or leaving costs one step for each line of the run, and one for each run that is let in because of it.
 type lines struct {
 	at    map[lineKey]*line
-	steps int // counts the entries that were looked at, for a test of the cost
+	steps int // number of entries looked at; a test checks the cost by it
 }
 
-// line holds the entries of one line in the order in which they joined.
+// line holds the entries of one line in the order of joining.
 type line struct {
 	all   *list.List    // of *entry
-	alone *list.List    // of *entry: those that must be alone
+	alone *list.List    // of *entry: only those that must be alone
 	next  *list.Element // in all: the first entry that is not let in, or nil
-	letIn int           // how many entries are let in
-	taken bool          // one of them must be alone
+	letIn int           // number of entries let in
+	taken bool          // an entry that is let in must be alone
 }
 
 // entry is one run in one line.
@@ -54,13 +54,13 @@ type entry struct {
 type reservation struct {
 	ticket  *Ticket
 	entries []*entry
-	blocked int // how many of them are not let in
+	blocked int // how many entries are not let in
 }
 
 func newLines() *lines { return &lines{at: make(map[lineKey]*line)} }
 
-// lineKeys lists the lines of a run: those in which it must be alone, its subagent's first, and those that it shares. Where
-// the directory of an adopted run is not known, the run takes its whole outbox.
+// lineKeys lists the lines of a run: first those where it must be alone, beginning with its subagent's, then those that
+// it shares. If the directory of an adopted run is not known, the run takes its whole outbox.
 func (t *Ticket) lineKeys() (alone, shared []lineKey) {
 	outbox := lineKey{outbox: t.Subject.Outbox}
 	alone = append(alone, lineKey{subject: t.Subject})
@@ -114,7 +114,7 @@ func (ls *lines) enter(r *reservation, at lineKey, alone bool) {
 	ls.advance(l)
 }
 
-// leave takes a run out of all its lines. It returns the runs that may start now and could not before.
+// leave takes a run out of all its lines. It returns the runs that may start because of it.
 func (ls *lines) leave(t *Ticket) (free []*Ticket) {
 	if t.reservation == nil {
 		return nil
@@ -146,7 +146,8 @@ func (ls *lines) remove(e *entry) []*Ticket {
 	return ls.advance(l)
 }
 
-// advance lets in every entry that may come in, in the order of the line. It returns the runs that may start because of it.
+// advance lets in entries in the order of the line, as far as possible. It returns the runs that may start because of
+// it.
 func (ls *lines) advance(l *line) (free []*Ticket) {
 	for l.next != nil {
 		ls.steps++
@@ -166,7 +167,7 @@ func (ls *lines) advance(l *line) (free []*Ticket) {
 	return free
 }
 
-// leaveDirs takes a run out of the lines of its directories. It stays in those of its subagent and its outbox.
+// leaveDirs takes a run out of the lines of its directories. The run stays in the lines of its subagent and its outbox.
 func (ls *lines) leaveDirs(t *Ticket) (free []*Ticket) {
 	var kept []*entry
 	for _, e := range t.reservation.entries {
@@ -180,8 +181,8 @@ func (ls *lines) leaveDirs(t *Ticket) (free []*Ticket) {
 	return free
 }
 
-// joinDirs puts a run at the end of the lines of its directories. The only run that can be there already is its subagent's
-// next one, which waits for it in the subagent's line.
+// joinDirs puts a run at the end of the lines of its directories. The only run that can be there already is its
+// subagent's next one, which waits for it in the subagent's line.
 func (ls *lines) joinDirs(t *Ticket) {
 	alone, shared := t.lineKeys()
 	for _, at := range alone[1:] {
@@ -192,8 +193,8 @@ func (ls *lines) joinDirs(t *Ticket) {
 	}
 }
 
-// clash finds a run of another subagent that is in a run's way and for which counts is true, or nil. The runs for which it
-// is false are few: they have slots.
+// clash finds a run of another subagent that is in t's way, or returns nil. It skips runs if counts is false for them;
+// these are few, because they have slots.
 func (ls *lines) clash(t *Ticket, counts func(*Ticket) bool) *Ticket {
 	alone, shared := t.lineKeys()
 	for _, at := range alone[1:] {
@@ -223,7 +224,7 @@ func (ls *lines) find(among *list.List, t *Ticket, counts func(*Ticket) bool) *T
 	return nil
 }
 
-// newest is the last run in a subagent's line, or nil.
+// newest returns the last run in a subagent's line, or nil.
 func (ls *lines) newest(of Subject) *Ticket {
 	l := ls.at[lineKey{subject: of}]
 	if l == nil {
@@ -232,8 +233,8 @@ func (ls *lines) newest(of Subject) *Ticket {
 	return l.all.Back().Value.(*entry).reservation.ticket
 }
 
-// passOn gives a run's reservation to its next attempt, which keeps the run's position in each line and may start when the
-// run is over.
+// passOn gives a run's reservation to its next attempt. The next attempt keeps the run's position in each line and may
+// start when the run is over.
 func (r *reservation) passOn(to *Ticket) {
 	r.ticket.reservation, r.ticket.nextAttempt = nil, to
 	r.ticket, to.reservation = to, r

@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// Schedule is the queues and the slots of a watcher. Loop owns its state; the other methods send it functions.
+// Schedule holds the queues and the slots of a watcher. Loop owns its state; the other methods send it functions.
 type Schedule struct {
 	todo     chan func()
 	capacity int
@@ -13,8 +13,8 @@ type Schedule struct {
 	lanes    []*lane
 	next     int // the lane whose turn it is
 	running  int
-	waiting  int              // runs without a slot that wait for what they need beside it
-	back     []*Ticket        // runs that can have it now and want their slots back, in their order
+	waiting  int              // runs without a slot that wait for something else they need
+	back     []*Ticket        // runs whose needs can be met now and that want a slot again, in their order
 	lines    *lines           // which run waits for which
 	admitted map[*Ticket]bool // every run that is not over
 	closed   bool
@@ -30,7 +30,7 @@ func New(capacity int, lanes []Lane) *Schedule {
 	return s
 }
 
-// Loop runs until ctx is done.
+// Loop runs the functions that the other methods send, until ctx is done.
 func (s *Schedule) Loop(ctx context.Context) {
 	for {
 		select {
@@ -42,7 +42,7 @@ func (s *Schedule) Loop(ctx context.Context) {
 	}
 }
 
-// inLoop runs f in the loop and returns its result. When ctx is done first, it returns otherwise; f may still run after
+// inLoop runs f in the loop and returns its result. If ctx is done first, it returns otherwise; f may still run after
 // that, so f must not touch the caller's variables.
 func inLoop[T any](ctx context.Context, s *Schedule, otherwise T, f func() T) T {
 	results := make(chan T, 1)
@@ -59,12 +59,12 @@ func inLoop[T any](ctx context.Context, s *Schedule, otherwise T, f func() T) T 
 	}
 }
 
-// do is inLoop for a function without a result.
+// do runs a function without a result in the loop.
 func (s *Schedule) do(ctx context.Context, f func()) {
 	inLoop(ctx, s, struct{}{}, func() struct{} { f(); return struct{}{} })
 }
 
-// dispatch launches the runs that may start, one outbox after the other. Those that gave their slots back go first.
+// dispatch launches the runs that may start, one outbox after the other. Runs that gave their slots back go first.
 func (s *Schedule) dispatch() {
 	s.takeBack()
 	for idle := 0; s.running < s.capacity && idle < len(s.lanes); {
@@ -99,11 +99,11 @@ func (s *Schedule) Find(ctx context.Context, of Subject) *Ticket {
 		if t := s.lines.newest(of); t != nil && t.Run != nil {
 			return t
 		}
-		return nil // there is none, or its workspace is taken
+		return nil // no run, or only a reservation of the workspace
 	})
 }
 
-// ShowPositions tells the waiting clients where they stand, if any of that changed.
+// ShowPositions tells the waiting clients their positions, if any has changed.
 func (s *Schedule) ShowPositions(ctx context.Context) {
 	s.do(ctx, func() {
 		if !s.moved {
@@ -120,7 +120,8 @@ func (s *Schedule) ShowPositions(ctx context.Context) {
 	})
 }
 
-// Load is how much an outbox has running and waiting. A run that gave its slot back waits, too, though it stands in no queue.
+// Load returns how many runs of an outbox are running and waiting. A run that gave its slot back counts as waiting,
+// although it stands in no queue.
 func (s *Schedule) Load(ctx context.Context, lane string) (running, queued int) {
 	now := inLoop(ctx, s, [2]int{}, func() [2]int {
 		l := s.laneNamed(lane)

@@ -11,8 +11,8 @@ func (s *Schedule) takeSlot(t *Ticket) {
 	s.running++
 }
 
-// SetAside takes the slot from a run that cannot go on for now. The run stays in all its lines, so that its workspace stays
-// reserved.
+// SetAside takes the slot from a run that cannot go on for now. The run stays in all its lines, so that its workspace
+// stays reserved.
 func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
@@ -24,7 +24,7 @@ func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 	})
 }
 
-// ComeBack gives a run that was set aside, or gave its slot back, a slot again, even where that is one too many.
+// ComeBack gives a slot again to a run that was set aside or gave its slot back, even if that is one too many.
 func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		waited := s.stopWaiting(t)
@@ -37,8 +37,8 @@ func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 	})
 }
 
-// GiveBack takes the slot from a run that cannot have now what it needs beside it. The run stays in all its lines. Until it can have it,
-// no other run with needs starts: one that waits tells the others how long.
+// GiveBack takes the slot from a run that needs something else and cannot have it now. The run stays in all its lines.
+// Until its need is met, no other run with needs starts: one waiting run shows how long it takes.
 func (s *Schedule) GiveBack(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
@@ -51,7 +51,8 @@ func (s *Schedule) GiveBack(ctx context.Context, t *Ticket) {
 	})
 }
 
-// TakeBack wants a slot for a run that gave its own back. It goes before all that are in a queue. The channel is closed when it has one.
+// TakeBack asks for a slot for a run that gave its own back. The run goes before all queued runs. The returned channel
+// is closed when the run has a slot.
 func (s *Schedule) TakeBack(ctx context.Context, t *Ticket) <-chan struct{} {
 	return inLoop(ctx, s, nil, func() <-chan struct{} {
 		taken := make(chan struct{})
@@ -67,7 +68,7 @@ func (s *Schedule) TakeBack(ctx context.Context, t *Ticket) <-chan struct{} {
 	})
 }
 
-// stopWaiting has a run wait no more for what it needs, or for its slot. It says whether it did.
+// stopWaiting ends a run's waiting for its need or for its slot. It reports whether the run was waiting.
 func (s *Schedule) stopWaiting(t *Ticket) bool {
 	switch t.state {
 	case waiting:
@@ -93,8 +94,8 @@ func (s *Schedule) takeBack() {
 	})
 }
 
-// Exited notes that a run's last process has exited. When the client has its response it may ask for another run in the same
-// workspace at once, and that run must not be refused because the workspace is busy.
+// Exited notes that a run's last process has exited. As soon as the client has its response, it may ask for another run
+// in the same workspace, and that run must not be refused because the workspace is busy.
 func (s *Schedule) Exited(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
@@ -115,7 +116,7 @@ func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 	})
 }
 
-// forget removes a run from the schedule. Runs that waited for it alone may start.
+// forget removes a run from the schedule. Runs that waited only for it may start.
 func (s *Schedule) forget(t *Ticket) {
 	s.stopWaiting(t)
 	t.state = unscheduled

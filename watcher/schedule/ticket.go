@@ -7,42 +7,42 @@ import (
 	"torno/sandbox"
 )
 
-// Run is the run that a ticket is for. The loop calls it, so no method may block.
+// Run is the run that a ticket stands for. The loop calls its methods, so none may block.
 type Run interface {
 	Launch()                   // the run has a slot and starts
 	Dismiss(delegation.Reason) // the run ends in the queue, without a start
 	End(delegation.Reason)     // asks the run to end
-	Cause() delegation.Reason  // why the run must end, "" where it may go on
-	Show(position int)         // tells its client its position in the queue
+	Cause() delegation.Reason  // why the run must end, or "" if it may go on
+	Show(position int)         // tells the client its position in the queue
 }
 
-// Subject is what can have one run at a time.
+// Subject is a subagent of an outbox. It can have one run at a time.
 type Subject struct {
 	Outbox   string
 	Subagent delegation.SubagentID
 }
 
-// Ticket is a run's place in the schedule. The owner of the run fills the exported fields before the schedule gets the
-// ticket. Everything else belongs to the loop.
+// Ticket is a run's place in the schedule. The owner of the run fills the exported fields before it hands the ticket to
+// the schedule. Everything else belongs to the loop.
 type Ticket struct {
 	Run      Run
 	Lane     string // the name of its outbox's lane
 	Subject  Subject
-	Bytes    int64               // the memory that the run takes while it waits
-	Above    []sandbox.Directory // its workspace and the directories above it, when they were last looked at
-	Anywhere bool                // its workspace's directory is not known
-	Needs    bool                // it does not start while another run waits for what it needs beside a slot
+	Bytes    int64               // the memory of the run while it waits
+	Above    []sandbox.Directory // the workspace and the directories above it, at the last look
+	Anywhere bool                // the workspace's directory is not known
+	Needs    bool                // the run does not start while another run waits for something beside a slot
 
 	state       ticketState
-	reservation *reservation // nil when it stands in no line
-	nextAttempt *Ticket      // of its run; it waits for this one
+	reservation *reservation // nil if the run stands in no line
+	nextAttempt *Ticket      // the run's next attempt, which waits for this one
 	turn        int          // in its outbox's queue
-	rank        int          // in the heap of its lane's ready runs; -1 when it is not there
+	rank        int          // in the heap of its lane's ready runs; -1 if it is not there
 	queued      *list.Element
 	taken       chan struct{} // closed when a run that wants its slot back has one
 }
 
-// ticketState says how far a ticket has come.
+// ticketState tells how far a ticket has come.
 type ticketState int
 
 const (
@@ -50,18 +50,18 @@ const (
 	inQueue
 	inSlot
 	setAside // without a slot; its workspace and its subagent stay reserved
-	waiting  // the same, until it can have what it needs beside a slot
-	comeback // the same, until there is a slot for it again
+	waiting  // like setAside, until its need can be met
+	comeback // like setAside, until there is a slot for it again
 	removing // its last process is gone; its slot and its workspace stay taken until the sandbox is removed
 )
 
-// hasSlot says whether a ticket in this state takes a slot.
+// hasSlot reports whether a ticket in this state takes a slot.
 func (s ticketState) hasSlot() bool { return s == inSlot || s == removing }
 
-// Lane is what the schedule knows of an outbox.
+// Lane describes an outbox to the schedule.
 type Lane struct {
 	Name       string
 	MaxRunning int
 	Queue      int  // how many may wait
-	QueueBusy  bool // a run whose workspace is in use waits instead of being refused
+	QueueBusy  bool // if its workspace is in use, a run waits instead of being refused
 }

@@ -12,10 +12,10 @@ import (
 	"torno/sandbox"
 )
 
-// pruneEvery is how often sessions that are too old are looked for.
+// pruneEvery is the interval at which the store looks for sessions that are too old.
 const pruneEvery = time.Hour
 
-// list are the sessions, the newest first.
+// list returns the sessions, the newest first.
 func list(dir *os.Root) ([]evict.File, error) {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
@@ -47,7 +47,8 @@ func (s *Store) Loop(ctx context.Context) {
 	}
 }
 
-// prune removes what is too old, and then what is over the bounds, but not the session that was just kept.
+// prune removes sessions that are too old, then sessions beyond the other bounds. It spares newest, the session that
+// was just kept.
 func (s *Store) prune(newest string) {
 	all, err := list(s.dir)
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *Store) remove(k evict.File) {
 	}
 }
 
-// Sweep lets go of what sandboxes of earlier watchers have left, but for those that a run still has. A watcher calls it when it has
-// recovered; what sandboxes of its own leave is Release's.
+// Sweep removes files that sandboxes of earlier watchers have left, unless a run still has the sandbox. A watcher calls
+// it after it has recovered. Files of the watcher's own sandboxes are left to Release.
 func (s *Store) Sweep(wanted func(sandbox.SandboxID) bool) {
 	for _, name := range s.left {
 		id, _, _ := strings.Cut(name, ".")

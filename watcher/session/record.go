@@ -18,27 +18,27 @@ import (
 	"torno/sandbox"
 )
 
-// Record says what a session is. The host writes it, but for AgentVersion, which is the child's word.
+// Record describes a session. The host writes it; only AgentVersion is the child's word.
 type Record struct {
-	Version      int               `json:"torno_session"` // of this form
+	Version      int               `json:"torno_session"` // the version of this format
 	ID           string            `json:"session_id"`
 	Outbox       string            `json:"outbox_id"`
 	Subagent     string            `json:"subagent_id"`
 	Agent        string            `json:"agent"`
 	AgentVersion string            `json:"agent_version,omitempty"`
 	Profile      string            `json:"profile"`
-	Sandbox      sandbox.SandboxID `json:"sandbox"` // that kept it
+	Sandbox      sandbox.SandboxID `json:"sandbox"` // the sandbox that kept the session
 	Began        time.Time         `json:"began_at"`
 	Kept         time.Time         `json:"kept_at"`
-	Runs         int               `json:"runs"` // that had a part in it
+	Runs         int               `json:"runs"` // runs that took part in the session
 	Size         int64             `json:"size"` // of the bundle
 	SHA256       string            `json:"sha256,omitempty"`
 }
 
-// recordVersion is the form of a session's file: a line of JSON, and the bundle.
+// recordVersion is the version of a session file's format: a line of JSON, then the bundle.
 const recordVersion = 1
 
-// maxRecord bounds that line.
+// maxRecord bounds the line's length.
 const maxRecord = 16 << 10
 
 const (
@@ -46,26 +46,28 @@ const (
 	incoming = "incoming"
 )
 
-// fileName is the name of a subagent's session. It begins with the outbox, so that what each outbox has can be counted.
+// fileName returns the name of a subagent's session file. The name begins with a hash of the outbox, so that each
+// outbox's sessions can be counted.
 func fileName(outbox string, id delegation.SubagentID) string {
 	whose := sha256.Sum256([]byte(outbox))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s,%s", len(outbox), outbox, id))
 	return hex.EncodeToString(whose[:8]) + "-" + hex.EncodeToString(sum[:16]) + suffix
 }
 
-// outboxOf is the part of a session's name that all sessions of one outbox have.
+// outboxOf returns the part of a session's name that all sessions of its outbox share.
 func outboxOf(name string) string {
 	whose, _, _ := strings.Cut(name, "-")
 	return whose
 }
 
-// newID is the id of a session that begins with a run. It is the same whenever that is asked.
+// newID returns the id of a session that begins with a run. It is the same for every attempt.
 func newID(key sandbox.RunKey) string {
 	key.Attempt = 1
 	return "session-" + key.Hash()
 }
 
-// open opens a session's file, and reads its line. The file then stands at its bundle, of as many bytes as the record says.
+// open opens a session's file and reads its line. The returned bundle then yields at most as many bytes as the record
+// says.
 func open(dir *os.Root, name string) (r Record, bundle io.ReadCloser, err error) {
 	file, err := dir.Open(name)
 	if err != nil {
@@ -88,7 +90,7 @@ func open(dir *os.Root, name string) (r Record, bundle io.ReadCloser, err error)
 	}{io.LimitReader(buffered, r.Size), file}, nil
 }
 
-// List are the sessions that are kept in a state directory, the newest first. It needs no watcher.
+// List returns the sessions in a state directory, the newest first. It needs no watcher.
 func List(state string) ([]Record, error) {
 	dir, err := openDir(state)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +108,7 @@ func List(state string) ([]Record, error) {
 	for _, k := range kept {
 		r, bundle, err := open(dir, k.Name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another has taken its place, or it was pruned
+			continue // a later session has replaced it, or it was pruned
 		}
 		if err != nil {
 			return all, err
@@ -117,7 +119,7 @@ func List(state string) ([]Record, error) {
 	return all, nil
 }
 
-// ErrNone says that there is no such session.
+// ErrNone means that there is no such session.
 var ErrNone = errors.New("no such session is kept")
 
 // Export writes the bundle of a session.
@@ -162,7 +164,7 @@ func find(state, id string) (*os.Root, string, error) {
 	for _, k := range kept {
 		r, bundle, err := open(dir, k.Name)
 		if err != nil {
-			continue // it is another that cannot be read
+			continue // an unreadable session must not hide the others
 		}
 		_ = bundle.Close()
 		if r.ID == id {
@@ -172,5 +174,5 @@ func find(state, id string) (*os.Root, string, error) {
 	return nil, "", errors.Join(err, fmt.Errorf("%s: %w", id, ErrNone), dir.Close())
 }
 
-// isSession says whether a file of the store's is a session.
+// isSession reports whether a file of the store is a session.
 func isSession(name string) bool { return strings.HasSuffix(name, suffix) }

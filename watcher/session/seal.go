@@ -8,10 +8,11 @@ import (
 	"os"
 )
 
-// A whole bundle is sealed: behind it stand a digest, the agent's version, and the version's length in one byte. A power cut can leave less of
-// a file than was written, or zeros in it, under the name that says that it is whole.
+// A whole bundle is sealed: a digest, the agent's version, and the length of the version in one byte follow it. The
+// seal is needed because a power cut can shorten a file or leave zeros in it, although the file's name says that the
+// bundle is whole.
 
-// seal seals the bundle of so many bytes that a file has, and sees it onto the disk.
+// seal seals the bundle in the first size bytes of file, and flushes the file to the disk.
 func seal(file *os.File, size int64, version string) error {
 	sum := sealOf(version)
 	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, size)); err != nil {
@@ -27,7 +28,7 @@ func seal(file *os.File, size int64, version string) error {
 	return file.Sync()
 }
 
-// unseal takes a sealed bundle apart; ok is false where it is not what was sealed.
+// unseal splits a sealed bundle; ok is false if the bundle is not as it was sealed.
 func unseal(data []byte) (bundle []byte, version string, ok bool) {
 	if len(data) == 0 {
 		return nil, "", false
@@ -45,6 +46,6 @@ func unseal(data []byte) (bundle []byte, version string, ok bool) {
 
 func sealOf(version string) hash.Hash {
 	sum := sha256.New()
-	sum.Write([]byte(version + "\n")) // no version has the end of a line
+	sum.Write([]byte(version + "\n")) // unambiguous, because no version contains the end of a line
 	return sum
 }

@@ -12,17 +12,17 @@ import (
 	"torno/sandbox"
 )
 
-// spool is what is known of the bundle that a sandbox is saying.
+// spool is the state of the bundle that a sandbox is sending.
 type spool struct {
-	mu     sync.Mutex // guards what follows, and what is written
-	bundle int        // that is coming
-	length int64      // of what has come of it
-	torn   bool       // the rest of it counts for nothing
+	mu     sync.Mutex // guards the fields below, and the writing
+	bundle int        // the number of the bundle that is coming
+	length int64      // bytes of it that have come
+	torn   bool       // the rest of this bundle is ignored
 	taken  int64      // bytes of all bundles
-	failed error      // nothing more of this sandbox is written
+	failed error      // if set, nothing more from this sandbox is written
 }
 
-// maxTaken bounds what a sandbox may have written, also over itself.
+// maxTaken bounds how much a sandbox may write, overwritten bytes included.
 const maxTaken = 2 * agent.MaxBundles * agent.MaxBundle
 
 var errTooMuch = errors.New("the agent said more of its session than there can be")
@@ -40,7 +40,7 @@ func (s *Store) writeNote(id sandbox.SandboxID, data []byte) error {
 	return s.dir.WriteFile(noteName(id), data, 0o600)
 }
 
-// said reads what is noted of a sandbox.
+// said reads the note about a sandbox.
 func (s *Store) said(id sandbox.SandboxID) (n note, err error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return n, fs.ErrNotExist
@@ -55,8 +55,8 @@ func (s *Store) said(id sandbox.SandboxID) (n note, err error) {
 	return n, nil
 }
 
-// Take takes a part of a bundle. Parts may come again, after a watcher's death: they are written over what is there. It never waits for
-// anything but the disk.
+// Take stores a part of a bundle. Parts may come a second time after a watcher's death; they overwrite the first. Take
+// waits for nothing but the disk.
 func (s *Store) Take(id sandbox.SandboxID, p agent.Part) {
 	sp := s.spoolOf(id)
 	sp.mu.Lock()
@@ -78,7 +78,7 @@ func (s *Store) Take(id sandbox.SandboxID, p agent.Part) {
 	}
 }
 
-// spoolOf is the spool of a sandbox. Of one that spoke to an earlier watcher the files tell.
+// spoolOf returns the spool of a sandbox. If the sandbox spoke to an earlier watcher, the files tell how far it came.
 func (s *Store) spoolOf(id sandbox.SandboxID) *spool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Store) spoolOf(id sandbox.SandboxID) *spool {
 	return sp
 }
 
-// begin begins with another bundle. What came of an earlier one is no use any more.
+// begin starts another bundle. The parts of an earlier one are useless now, so begin removes them.
 func (s *Store) begin(id sandbox.SandboxID, sp *spool, bundle int) {
 	if sp.bundle > 0 {
 		_ = s.dir.Remove(partName(id, sp.bundle))
@@ -104,7 +104,7 @@ func (s *Store) begin(id sandbox.SandboxID, sp *spool, bundle int) {
 	}
 }
 
-// add writes a part; with the last one the bundle takes the place of an earlier one.
+// add writes a part. With the last part the bundle is whole and replaces an earlier whole bundle.
 func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 	if sp.taken += int64(len(p.Data)); sp.taken > maxTaken {
 		return errTooMuch
@@ -126,11 +126,11 @@ func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 	if !p.Last {
 		return nil
 	}
-	sp.torn = true // a bundle ends once
+	sp.torn = true // ignore more parts: a bundle ends once
 	return s.dir.Rename(name, wholeName(id))
 }
 
-// whyNone says why a sandbox has no whole bundle; nil where its agent has not said any.
+// whyNone explains why a sandbox has no whole bundle. It returns nil if its agent has sent none.
 func (s *Store) whyNone(id sandbox.SandboxID) error {
 	s.mu.Lock()
 	sp := s.spools[id]
@@ -149,7 +149,7 @@ func (s *Store) whyNone(id sandbox.SandboxID) error {
 	return errTorn
 }
 
-// drop removes what a sandbox has left.
+// drop removes a sandbox's files.
 func (s *Store) drop(id sandbox.SandboxID) error {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return nil // no file has such a name

@@ -27,14 +27,14 @@ import (
 // Name is the store's directory in a state directory.
 const Name = "sessions"
 
-// Bounds are how much is kept.
+// Bounds limits how much is kept.
 type Bounds struct {
-	Age    time.Duration // since a session was kept; 0 for any
+	Age    time.Duration // since the session was kept; 0 for any age
 	Number int
 	Bytes  int64
 }
 
-// Usual are the bounds beside the age.
+// Usual contains the usual bounds, without an age.
 var Usual = Bounds{Number: 1000, Bytes: 1 << 30}
 
 // Store keeps sessions. It is a run.Resource.
@@ -45,13 +45,13 @@ type Store struct {
 	log    *slog.Logger
 	left   []string // files that sandboxes of earlier watchers have left
 
-	keeping sync.Mutex // one session at a time takes the place of an earlier one
+	keeping sync.Mutex // only one session at a time replaces an earlier one
 
 	mu     sync.Mutex
-	spools map[sandbox.SandboxID]*spool // of the sandboxes that said something to this watcher
+	spools map[sandbox.SandboxID]*spool // by the sandboxes that have sent something to this watcher
 }
 
-// makeDir makes the store's directories. Only the watcher's user can exchange what the state directory holds.
+// makeDir makes the store's directories. Only the watcher's user can exchange the contents of the state directory.
 func makeDir(state string) error {
 	root, err := os.OpenRoot(state)
 	if err != nil {
@@ -61,7 +61,7 @@ func makeDir(state string) error {
 	return root.MkdirAll(filepath.Join(Name, incoming), 0o700)
 }
 
-// Open opens the store of a state directory, which it makes. now tells the time by which sessions have an age.
+// Open opens the store of a state directory, and makes it if it is missing. now tells the time by which sessions age.
 func Open(state string, b Bounds, now func() time.Time, log *slog.Logger) (*Store, error) {
 	if err := makeDir(state); err != nil {
 		return nil, fmt.Errorf("make the directory for sessions: %w", err)
@@ -86,7 +86,8 @@ func openDir(state string) (*os.Root, error) { return os.OpenRoot(filepath.Join(
 // Close closes the store.
 func (s *Store) Close() error { return s.dir.Close() }
 
-// note is what the host knows of a run whose session may be kept. It is on the disk before the sandbox is made: a next watcher needs it.
+// note holds the host's knowledge of a run whose session may be kept. It is on the disk before the sandbox is made,
+// because the next watcher may need it.
 type note struct {
 	ID       string
 	Outbox   string
@@ -97,7 +98,7 @@ type note struct {
 	Runs     int
 }
 
-// Refuse says why a request cannot go on with a session; nil where it can.
+// Refuse explains why a request cannot continue a session; it returns nil if the request can.
 func (s *Store) Refuse(outbox string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal {
 	if p.Session == "" {
 		return nil
@@ -109,16 +110,16 @@ func (s *Store) Refuse(outbox string, id delegation.SubagentID, p sandbox.Proces
 	return refusal
 }
 
-// Keeps says whether a session of a subagent is kept.
+// Keeps reports whether a session of the subagent is kept. If that cannot be found out, it returns true.
 func (s *Store) Keeps(outbox string, id delegation.SubagentID) bool {
 	_, err := s.dir.Stat(fileName(outbox, id))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Ready is for run.Resource.
+// Ready implements run.Resource.
 func (s *Store) Ready(context.Context, run.Holder) error { return nil }
 
-// Acquire is for run.Resource.
+// Acquire implements run.Resource.
 func (s *Store) Acquire(_ context.Context, h *run.Holder) error {
 	process := h.Spec.Process
 	if process.Agent == "" {
@@ -146,7 +147,7 @@ func (s *Store) Acquire(_ context.Context, h *run.Holder) error {
 	return nil
 }
 
-// read returns the session that a run goes on with.
+// read returns the session that a run continues.
 func (s *Store) read(key sandbox.RunKey, p sandbox.Process) (Record, []byte, *delegation.Refusal) {
 	r, bundle, refusal := s.find(key.Outbox, key.Subagent, p)
 	if refusal != nil {
@@ -184,7 +185,7 @@ func (s *Store) find(outbox string, id delegation.SubagentID, p sandbox.Process)
 	return r, bundle, nil
 }
 
-// other says why a session is not the one that a process may go on with.
+// other explains why a process may not continue this session; it returns nil if the process may.
 func other(r Record, p sandbox.Process) *delegation.Refusal {
 	if p.Session != delegation.SessionLast && p.Session != r.ID {
 		return refuse("The session %s is gone: a later one of the same subagent took its place", "the session that is kept is "+r.ID+"; \"last\" names it too", p.Session)
@@ -203,10 +204,10 @@ func refuse(format, hint string, args ...any) *delegation.Refusal {
 	return &delegation.Refusal{Code: delegation.CodeSession, Field: "session_id", Text: fmt.Sprintf(format, args...) + ".", Hint: hint}
 }
 
-// Attested is for run.Resource.
+// Attested implements run.Resource.
 func (s *Store) Attested(context.Context, run.Holder, sandbox.Attestation) error { return nil }
 
-// End is for run.Resource.
+// End implements run.Resource.
 func (s *Store) End(_ context.Context, h run.Holder) (run.Used, error) {
 	id, err := s.keep(h.Sandbox)
 	if err != nil {
@@ -216,7 +217,7 @@ func (s *Store) End(_ context.Context, h run.Holder) (run.Used, error) {
 	return run.Used{Session: id}, nil
 }
 
-// Release is for run.Resource. A run that was lost had no end: what it kept until then is kept.
+// Release implements run.Resource. A lost run has no End; Release keeps the last whole bundle that the run sent.
 func (s *Store) Release(_ context.Context, id sandbox.SandboxID) error {
 	_, err := s.keep(id)
 	if errors.Is(err, errTorn) {
@@ -225,18 +226,18 @@ func (s *Store) Release(_ context.Context, id sandbox.SandboxID) error {
 	return errors.Join(err, s.drop(id))
 }
 
-// errTorn says that an agent's session did not come whole.
+// errTorn means that no bundle of the agent's session has arrived whole.
 var errTorn = errors.New("no bundle of it came whole")
 
-// keep puts the last whole bundle of a sandbox into its subagent's place, and returns the session's id: "" where there is none. It may be
-// called again.
+// keep puts the last whole bundle of a sandbox in the place of its subagent's session, and returns the session's id, or
+// "" if there is no session. It may be called again.
 func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
 	n, err := s.said(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil // the run has no session, or what it had was let go of
+		return "", nil // the run has no session, or its files are already removed
 	case err != nil:
 		return "", err
 	}
@@ -267,7 +268,7 @@ func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 	return r.ID, s.done(id)
 }
 
-// done takes away a bundle that was kept: it must not come into the place of a later one.
+// done removes a bundle that was kept, so that it cannot replace a later one.
 func (s *Store) done(id sandbox.SandboxID) error {
 	err := s.dir.Remove(wholeName(id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -276,17 +277,18 @@ func (s *Store) done(id sandbox.SandboxID) error {
 	return err
 }
 
-// replace writes a session, whole and on the disk, into the place of an earlier one.
+// replace writes a session in the place of an earlier one. When it returns, the session is whole and on the disk.
 func (s *Store) replace(name string, r Record, bundle []byte) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	temp := newName(r.Sandbox) // a sweep of what earlier watchers have left must not take it away
+	temp := newName(r.Sandbox) // this name is not swept with the files of earlier watchers
 	if err := writeFile(s.dir, temp, slices.Concat(line, []byte("\n"), bundle)); err != nil {
 		return err
 	}
-	// prune compares this time with the believed one; the kernel would write the time of a clock that is not believed.
+	// prune compares this file time with the believed time of day; the kernel would take it from a clock that may be
+	// wrong.
 	if err := s.dir.Chtimes(temp, time.Time{}, r.Kept); err != nil {
 		return err
 	}
@@ -297,7 +299,7 @@ func (s *Store) replace(name string, r Record, bundle []byte) error {
 	return syncDir(s.dir)
 }
 
-// writeFile writes a file that is on the disk when it returns.
+// writeFile writes a file that is on the disk when writeFile returns.
 func writeFile(dir *os.Root, name string, data []byte) error {
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

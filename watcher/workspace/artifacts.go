@@ -11,15 +11,16 @@ import (
 	"torno/internal/tree"
 )
 
-// What an answer says of artifacts.
+// Limits for artifacts.
 const (
 	MaxArtifacts  = 100
-	artifactBytes = 64 << 20 // that are read for their digests
-	// stampGrain is how far the time that a file system gives a file may lie behind the clock.
+	artifactBytes = 64 << 20 // bytes that are read for digests
+	// stampGrain is how far a file's time may lie behind the clock when the file system sets it.
 	stampGrain = 20 * time.Millisecond
 )
 
-// ArtifactsOf are the files that a run has made or changed since, where its profile has patterns for them.
+// ArtifactsOf returns the files that a run has made or changed since the given time and that match its profile's
+// patterns. Without patterns it returns none.
 func ArtifactsOf(ctx context.Context, dir Directory, bounds tree.Bounds, patterns []string, since time.Time) (all []delegation.Artifact, warnings []string) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -37,7 +38,7 @@ func ArtifactsOf(ctx context.Context, dir Directory, bounds tree.Bounds, pattern
 	return all, warnings
 }
 
-// types are the media types of files, by the ends of their names. The content may be anything.
+// types maps the ends of file names to media types. The content may still be anything.
 var types = map[string]string{
 	".css": "text/css", ".csv": "text/csv", ".diff": "text/x-diff", ".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html",
 	".html": "text/html", ".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".js": "text/javascript", ".json": "application/json",

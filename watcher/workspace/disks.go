@@ -11,10 +11,10 @@ import (
 	"torno/internal/tree"
 )
 
-// Disks watches what is free on the file systems that workspaces lie on, for as long as anything runs there. Where the
-// floor is reached, the run that wrote most is ended, and when the space goes on falling the next one.
+// Disks watches the free space of the file systems with workspaces, as long as anything runs there. When a file system
+// reaches the floor, Disks ends the run that wrote most there. If the free space still falls, it ends the next.
 //
-// One goroutine, Loop, looks and decides. Workspaces join and leave at any time.
+// One goroutine, Loop, looks and decides. Workspaces may join and leave at any time.
 type Disks struct {
 	floor   Floor
 	changed chan struct{} // a workspace joined
@@ -23,33 +23,34 @@ type Disks struct {
 	owners map[*Held]Owner
 	asked  map[uint64]bool // file systems that owe an answer
 
-	below map[uint64]*shortage // by file system; Loop's own
+	below map[uint64]*shortage // by file system; used by Loop only
 }
 
 // Owner is the run that works in a workspace.
 type Owner interface {
-	EndOver(why *delegation.Refusal) // ends the run because of what is in its workspace
+	EndOver(why *delegation.Refusal) // ends the run because of the contents of its workspace
 	Crowded(why error)               // tells the run's client that there is too little room
 	IsEnding() bool
 }
 
-// shortage is a file system on which the floor is reached.
+// shortage is the state of a file system that has reached the floor.
 type shortage struct {
-	mark   tree.Space // what was free when a run was ended
-	ending *Held      // where that run works
+	mark   tree.Space // the free space when a run was ended
+	ending *Held      // the workspace of the ended run
 	at     time.Time
 }
 
-// NewDisks watches nothing yet.
+// NewDisks returns a Disks that watches nothing yet.
 func NewDisks(floor Floor) *Disks {
 	return &Disks{floor: floor, changed: make(chan struct{}, 1), owners: make(map[*Held]Owner), asked: make(map[uint64]bool), below: make(map[uint64]*shortage)}
 }
 
-// How often free space is asked for: often enough that at growthRate the floor is not missed by much.
+// How often Disks asks for the free space: often enough to notice the floor in time even if space is used at
+// growthRate.
 const (
 	closeLook  = 20 * time.Millisecond
 	wideLook   = 5 * time.Second
-	dyingTime  = 2 * time.Second        // how long a run that was ended may take before the next one is
+	dyingTime  = 2 * time.Second        // an ended run may take so long before the next run is ended
 	askingTime = 100 * time.Millisecond // for finding out which run wrote most
 )
 
@@ -69,7 +70,7 @@ func (d *Disks) Join(held *Held, owner Owner) (leave func()) {
 	}
 }
 
-// Loop runs until ctx is done. While nothing runs it sleeps.
+// Loop watches until ctx is done. While nothing runs it sleeps.
 func (d *Disks) Loop(ctx context.Context) {
 	timer := time.NewTimer(wideLook)
 	defer timer.Stop()
@@ -88,7 +89,7 @@ func (d *Disks) Loop(ctx context.Context) {
 	}
 }
 
-// look looks at every file system once, and says when to look again, and whether anything runs there.
+// look looks at every file system once. It returns the time until the next look, and whether anything runs.
 func (d *Disks) look(ctx context.Context) (pause time.Duration, runs bool) {
 	pause = wideLook
 	runs = d.anyRuns()
@@ -113,7 +114,7 @@ func (d *Disks) anyRuns() bool {
 	return len(d.owners) > 0
 }
 
-// tell tells the clients of all runs on a file system that the floor is reached there.
+// tell tells the clients of all runs on a file system that it has reached the floor.
 func (d *Disks) tell(dev uint64, s tree.Space) {
 	why := errors.New(d.floor.short(s))
 	for _, owner := range d.on(dev) {
@@ -121,8 +122,8 @@ func (d *Disks) tell(dev uint64, s tree.Space) {
 	}
 }
 
-// spaces returns the free space of each file system. A file system that does not return within askingTime is left out, and not
-// asked again before it has returned.
+// spaces returns the free space of each file system. It leaves out a file system that does not answer within
+// askingTime, and does not ask it again until it has answered.
 func (d *Disks) spaces() map[uint64]tree.Space {
 	answers := make(chan diskSpace)
 	enough := make(chan struct{})
@@ -155,14 +156,14 @@ func (d *Disks) spaces() map[uint64]tree.Space {
 	return found
 }
 
-// diskSpace is what a file system says of itself.
+// diskSpace is a file system's answer.
 type diskSpace struct {
 	dev   uint64
 	space tree.Space
 	err   error
 }
 
-// toAsk is a workspace on each file system that owes no answer.
+// toAsk returns one workspace on each file system that owes no answer.
 func (d *Disks) toAsk() map[uint64]*Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -184,7 +185,7 @@ func (d *Disks) answered(dev uint64) {
 	delete(d.asked, dev)
 }
 
-// distance is how long it takes at least until the floor is reached.
+// distance returns the least time after which the floor may be reached.
 func (d *Disks) distance(s tree.Space) time.Duration {
 	distance := timeFor(s.Bytes-d.floor.Bytes, growthRate)
 	if s.Files >= 0 {
@@ -193,7 +194,8 @@ func (d *Disks) distance(s tree.Space) time.Duration {
 	return distance
 }
 
-// worse says whether a run has to be ended: none was ended yet, or the last one is gone and the space still falls.
+// worse reports whether another run must be ended: none was ended yet, or the last one is gone and the free space still
+// falls.
 func (d *Disks) worse(dev uint64, now tree.Space) bool {
 	s := d.below[dev]
 	if s == nil {
@@ -226,8 +228,8 @@ func (d *Disks) endOne(ctx context.Context, dev uint64, s tree.Space) {
 	})
 }
 
-// greediest asks each run on a file system that is not ending, for a moment only: what one has written that is busy looking is known by
-// the look before.
+// greediest returns the run that wrote most on a file system, without the runs that are already ending. It asks each
+// run and waits only a moment. A run that is busy looking cannot answer; the result of its previous look counts.
 func (d *Disks) greediest(ctx context.Context, dev uint64) (most growth, owner Owner) {
 	owners := d.on(dev)
 	maps.DeleteFunc(owners, func(_ *Held, owner Owner) bool { return owner.IsEnding() })
@@ -262,7 +264,7 @@ func (d *Disks) greediest(ctx context.Context, dev uint64) (most growth, owner O
 	return most, owner
 }
 
-// on are the workspaces on a file system. Their runs may let them go as soon as this returns.
+// on returns the workspaces on a file system. Their runs may close them as soon as on returns.
 func (d *Disks) on(dev uint64) map[*Held]Owner {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,10 +1,12 @@
-// Package workspace holds the directory in which a run works, and looks at it.
+// Package workspace holds the directory where a run works, and looks at it.
 //
 //	Open ► Watch ► Inspect ► Close
 //
-// Open holds the directory, and says which directories lie above it. While the agent runs, Watch looks at how much is in it. When the
-// last process is gone, the run has what is left looked through: Report puts it into words. Disks asks for the free space below all
-// workspaces, and ends the run that wrote most where too little is left.
+// Open holds the directory and finds out which directories lie above it. While the agent runs, Watch looks at how much
+// the directory holds. When the last process is gone, the run has the directory inspected, and Report puts the findings
+// into words. Disks asks for the free space of the file systems of all workspaces; if too little is left on one, it
+// ends the run that wrote most there.
 //
-// A file system may hang. Each call to one has a goroutine of its own, and is left behind when it takes too long (package hang).
+// A file system may hang. Therefore each call to one has its own goroutine, which is left behind when the call takes
+// too long (package hang).
 package workspace

@@ -8,13 +8,13 @@ import (
 	"torno/internal/tree"
 )
 
-// Floor is what stays free on each file system that workspaces lie on. The zero Floor lets them fill up.
+// Floor is the space that must stay free on each file system with workspaces. With the zero Floor they may fill up.
 type Floor struct {
 	Bytes int64
-	Files int64 // inodes, where the file system counts them
+	Files int64 // inodes, if the file system counts them
 }
 
-// Crossed says why there is no room, or nil where more is free.
+// Crossed returns an error that explains why there is no room, or nil if enough is free.
 func (f Floor) Crossed(s tree.Space) error {
 	if !f.crossed(s) {
 		return nil
@@ -26,8 +26,8 @@ func (f Floor) crossed(s tree.Space) bool {
 	return s.Bytes < f.Bytes || s.Files >= 0 && s.Files < f.Files
 }
 
-// Refuse is the answer to a request for which there is no room. It does not wait: nothing tells when there will be
-// room, and the client may have something to delete.
+// Refuse returns the answer to a request for which there is no room. The request does not wait, because nobody knows
+// when there will be room, and the client may have something to delete.
 func (f Floor) Refuse(s tree.Space) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeDiskFull, Field: "workspace", Text: "There is no room for a run: " + f.short(s),
@@ -35,7 +35,7 @@ func (f Floor) Refuse(s tree.Space) *delegation.Refusal {
 	}
 }
 
-// short says what is missing.
+// short tells what is missing.
 func (f Floor) short(s tree.Space) string {
 	if s.Bytes < f.Bytes {
 		return fmt.Sprintf("the workspace's file system has %s left, and %s must stay free.", showBytes(s.Bytes), showBytes(f.Bytes))
@@ -43,7 +43,7 @@ func (f Floor) short(s tree.Space) string {
 	return fmt.Sprintf("the workspace's file system has %d inodes left, and %d must stay free.", s.Files, f.Files)
 }
 
-// showBytes is a size for people.
+// showBytes formats a size for people.
 func showBytes(n int64) string {
 	for _, unit := range []struct {
 		bytes int64

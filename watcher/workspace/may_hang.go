@@ -13,23 +13,23 @@ import (
 	"torno/watcher/hang"
 )
 
-// HangTime is how long a call to a workspace may take beyond what it may walk.
+// HangTime is how long a call to a workspace may take in addition to its own time limit.
 const HangTime = 2 * time.Second
 
-// ErrHangs is of a call that was left behind, or was not begun because others hang there.
+// ErrHangs is returned for a call that was left behind, or that did not begin because too many others hang there.
 var ErrHangs = errors.New("the file system that it lies on does not answer")
 
-// Calls are calls to workspaces. They are counted by the root beneath which the workspace lies: no mount is entered below a
-// root, so it stands for a file system.
+// Calls describes calls to workspaces. They are counted by the root of the workspace: no mount is entered below a root,
+// so a root stands for a file system.
 var Calls = hang.Kind{
-	Yield: 100 * time.Millisecond, // for a call that ends when its context does
+	Yield: 100 * time.Millisecond, // for a call that ends when its context ends
 	Err:   ErrHangs,
 	First: "a file system does not answer; workspaces on it are not looked at meanwhile",
 	Many:  "too many calls wait for a file system; no other begins, and no run in workspaces on it, until one returns",
 	Over:  "a file system answers again",
 }
 
-// openFar holds a workspace whose file system may hang.
+// openFar opens a workspace whose file system may hang.
 func openFar(ctx context.Context, h *hang.Calls, open func(sandbox.Spec) (Directory, error), spec sandbox.Spec) (Directory, error) {
 	ctx, cancel := context.WithTimeout(ctx, HangTime)
 	defer cancel()
@@ -52,7 +52,7 @@ type farWorkspace struct {
 	root  string
 
 	mu     sync.Mutex
-	calls  int // under way, those left behind included
+	calls  int // running calls, including calls left behind
 	closed bool
 }
 
@@ -87,7 +87,8 @@ func (f *farWorkspace) CopyTo(ctx context.Context, to *os.File, bounds tree.Copy
 	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Copied, error) { return f.inner.CopyTo(ctx, to, bounds) })
 }
 
-// Close lets the workspace go as soon as no call is under way. To close a directory does not ask its file system.
+// Close closes the workspace as soon as no call is running. Closing a directory does not ask its file system, so it
+// cannot hang.
 func (f *farWorkspace) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +99,7 @@ func (f *farWorkspace) Close() error {
 	return f.inner.Close()
 }
 
-// callWorkspace makes a call that may take some time, and HangTime more.
+// callWorkspace makes a call that may take the time within, and waits HangTime longer at most.
 func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Duration, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, within+HangTime)
 	defer cancel()
@@ -111,7 +112,7 @@ func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Dura
 	}, nil)
 }
 
-// ErrClosed is the error of a call to a workspace after its Close.
+// ErrClosed is returned for a call to a workspace after its Close.
 var ErrClosed = errors.New("the workspace was closed")
 
 func (f *farWorkspace) beginCall() bool {

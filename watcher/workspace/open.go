@@ -14,7 +14,7 @@ import (
 // Directory is the open directory of a workspace. It stays the run's directory even if its path now leads elsewhere.
 type Directory interface {
 	ID() tree.ID
-	Above() ([]sandbox.Directory, error) // it and each directory above it now, the innermost first
+	Above() ([]sandbox.Directory, error) // the directory and each directory above it at present, the innermost first
 	Space() (tree.Space, error)
 	Measure(context.Context, tree.Bounds) (tree.Usage, error)
 	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
@@ -26,17 +26,17 @@ type Directory interface {
 // Held is a workspace that a run holds, from before its sandbox is made until after the answer.
 type Held struct {
 	Directory
-	AboveThen []sandbox.Directory // it and each directory above it, when it was opened
+	AboveThen []sandbox.Directory // the directory and each directory above it, when it was opened
 
-	since time.Time          // what changed later is the run's doing
-	asked chan chan<- growth // asks at once how much the run has written; the answer may not come
+	since time.Time          // later changes are the run's doing
+	asked chan chan<- growth // asks how much the run has written, at once; the answer may not come
 
 	mu      sync.Mutex
-	written int64 // by the newest look
-	holds   int64 // by the same
+	written int64 // at the newest look
+	holds   int64 // at the newest look
 }
 
-// Bytes is what it held when it was looked at last; 0 before that.
+// Bytes returns the size of the contents at the newest look, or 0 before the first.
 func (h *Held) Bytes() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,12 +63,12 @@ func Open(ctx context.Context, calls *hang.Calls, open func(sandbox.Spec) (Direc
 	return Hold(dir, above), nil
 }
 
-// Hold holds a directory that lies below others.
+// Hold holds an open directory. above lists the directory and the directories above it.
 func Hold(dir Directory, above []sandbox.Directory) *Held {
 	return &Held{Directory: dir, AboveThen: above, since: time.Now(), asked: make(chan chan<- growth)}
 }
 
-// LimitsOf are the limits of a workspace.
+// LimitsOf returns the limits of a workspace.
 func LimitsOf(l sandbox.Limits) tree.Bounds {
 	return tree.Bounds{Bytes: l.Workspace, Entries: l.WorkspaceFiles}
 }

@@ -10,24 +10,25 @@ import (
 	"torno/internal/tree"
 )
 
-// A large workspace is looked through twice: a part before the response, which must not wait, and the rest after it. A look is
-// bounded by its processor time, on which other children have no influence. Its elapsed time is bounded for a slow file system.
+// A large workspace is inspected twice: a part before the response, which must not wait, and the rest after it. A look
+// is bounded by its processor time, because other children cannot influence that. Its elapsed time is bounded too, in
+// case the file system is slow.
 var (
 	BeforeAnswer = tree.Bounds{Entries: 50_000, Processor: 50 * time.Millisecond, Time: 250 * time.Millisecond}
 	AfterAnswer  = tree.Bounds{Processor: 5 * time.Second, Time: time.Minute, Humble: true}
 )
 
-// Turn is one outbox's turn to have looked at what its runs have left: one look at a time, and after each as long a pause
-// as it took of a processor. So an outbox takes half a processor for it at most.
+// Turn lets the runs of one outbox inspect their leftovers one at a time. After each look it pauses for as long as the
+// look used a processor, so an outbox uses at most half a processor for it.
 type Turn struct {
 	turn  chan struct{}
-	until time.Time // the end of the pause; it belongs to the owner of the turn
+	until time.Time // the end of the pause; only the owner of the turn uses it
 }
 
-// NewTurn is a turn that no look has taken.
+// NewTurn returns a turn that is free.
 func NewTurn() *Turn { return &Turn{turn: make(chan struct{}, 1)} }
 
-// Begin waits for the turn, until ctx is done.
+// Begin waits for the turn. It returns false if ctx is done first.
 func (p *Turn) Begin(ctx context.Context) bool {
 	select {
 	case p.turn <- struct{}{}:
@@ -51,7 +52,7 @@ func (p *Turn) End(cost time.Duration) {
 	<-p.turn
 }
 
-// Report says what was found. The names are the child's, so they are quoted.
+// Report puts the findings into sentences. It quotes the names, because the child has chosen them.
 func Report(f tree.Findings) (said []string) {
 	for _, kind := range []struct {
 		found tree.Finding

@@ -9,23 +9,23 @@ import (
 	"torno/internal/tree"
 )
 
-// How a workspace is watched. Looking through it costs time, so the pause after a look is a hundred times as long as the
-// look took of a processor. It is shortened to ten times when the file system has lost as much as the run may still
-// write. Free space costs nothing to ask for, and while it stays as it is there is nothing to look for.
+// Limits for watching a workspace. Looking through it costs time, so the pause after a look is a hundred times as long
+// as the look used a processor. The pause is only ten times as long when the file system has lost as much space as the
+// run may still write. Asking for the free space costs nothing, and while it stays the same, no look is needed.
 const (
-	growthRate  = 4 << 30 // bytes a second that are written at most, by all together
-	filesRate   = 400_000 // files a second that are made at most
+	growthRate  = 4 << 30 // the most bytes a second that all runs together write
+	filesRate   = 400_000 // the most files a second that are made
 	shortPause  = 250 * time.Millisecond
 	longPause   = 10 * time.Second
 	idleShare   = 100
 	hurryShare  = 10
-	lookWork    = 10 * time.Second      // of a processor, for one look
-	lookBudget  = time.Minute           // for one look, however slow the file system or busy the machine is
+	lookWork    = 10 * time.Second      // processor time for one look
+	lookBudget  = time.Minute           // for one look, however slow the file system or busy the machine
 	hurryBudget = 80 * time.Millisecond // for a measurement that a client waits for
 )
 
-// Watch looks at what a run has in its workspace until ctx is done or there is too much of it. Nothing else walks there while the agent
-// runs.
+// Watch looks at the contents of a run's workspace until ctx is done or they are over a limit. While the agent runs,
+// nothing else walks through the workspace.
 func (h *Held) Watch(ctx context.Context, disks *Disks, limits tree.Bounds, owner Owner) {
 	defer disks.Join(h, owner)()
 	p := pace{limits: limits}
@@ -48,13 +48,14 @@ func (h *Held) Watch(ctx context.Context, disks *Disks, limits tree.Bounds, owne
 	}
 }
 
-// OverLimit says which limit of a workspace is passed by what is in it, or nil.
+// OverLimit returns a refusal that names the limit that the contents of a workspace exceed, or nil.
 func OverLimit(limits tree.Bounds, usage tree.Usage) *delegation.Refusal {
 	p := pace{limits: limits, usage: usage}
 	return p.passed()
 }
 
-// note keeps how much was written, and returns it. A look that was cut short has seen a part.
+// note remembers how much was written, and returns it. A look that was cut short has seen only a part, so it may raise
+// the amount but not lower it.
 func (h *Held) note(u tree.Usage) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,12 +71,12 @@ func (h *Held) note(u tree.Usage) int64 {
 // pace decides when a workspace is worth another look.
 type pace struct {
 	limits tree.Bounds
-	usage  tree.Usage // of the newest look
-	space  tree.Space // at that time
+	usage  tree.Usage // at the newest look
+	space  tree.Space // at the newest look
 	looked time.Time
 }
 
-// pause is how long it takes at least until the limit can be passed.
+// pause returns the least time after which a limit can be exceeded.
 func (p *pace) pause() time.Duration {
 	pause := longPause
 	if p.limits.Bytes > 0 {
@@ -87,12 +88,12 @@ func (p *pace) pause() time.Duration {
 	return max(pause, shortPause)
 }
 
-// timeFor is how long it takes to write n at a rate. It does not overflow.
+// timeFor returns how long it takes to write n at a rate. It does not overflow.
 func timeFor(n, perSecond int64) time.Duration {
 	return time.Duration(float64(n) / float64(perSecond) * float64(time.Second))
 }
 
-// look looks, if it is time for that, and says what is wrong.
+// look looks through the workspace, if a look is due, and returns a refusal if a limit is exceeded.
 func (p *pace) look(ctx context.Context, h *Held) *delegation.Refusal {
 	space, err := h.Space()
 	if err != nil || !p.due(space, time.Since(p.looked)) {
@@ -100,7 +101,7 @@ func (p *pace) look(ctx context.Context, h *Held) *delegation.Refusal {
 	}
 	var cost time.Duration
 	defer func() { p.usage.Cost, p.looked = cost, time.Now() }()
-	for range 2 { // what was renamed while we looked may have been counted twice
+	for range 2 { // look twice: a file that was renamed during the first look may have been counted twice
 		p.space = space
 		bounds := p.limits
 		bounds.Processor, bounds.Time, bounds.Since = lookWork, lookBudget, h.since
@@ -116,7 +117,7 @@ func (p *pace) look(ctx context.Context, h *Held) *delegation.Refusal {
 	return p.passed()
 }
 
-// due says whether a look is worth it.
+// due reports whether a look is worth its cost.
 func (p *pace) due(space tree.Space, since time.Duration) bool {
 	share := time.Duration(idleShare)
 	switch lost, gone := p.space.Bytes-space.Bytes, p.space.Files-space.Files; {
@@ -127,10 +128,10 @@ func (p *pace) due(space tree.Space, since time.Duration) bool {
 	case p.limits.Bytes > 0 && lost > p.limits.Bytes-p.usage.Bytes, p.limits.Entries > 0 && gone > p.limits.Entries-p.usage.Entries:
 		share = hurryShare
 	}
-	return since >= share*p.usage.Cost //nolint:durationcheck // share is a number, in the type of what it is a share of
+	return since >= share*p.usage.Cost //nolint:durationcheck // share is a plain number, only its type is a duration
 }
 
-// passed says which limit the newest look has seen passed.
+// passed returns a refusal that names the limit exceeded at the newest look, or nil.
 func (p *pace) passed() *delegation.Refusal {
 	refusal := delegation.Refusal{
 		Code: delegation.CodeWorkspaceLimit, Field: "workspace",

@@ -9,11 +9,11 @@ import (
 	"torno/internal/journal"
 )
 
-// ErrNotAsked says that it is known which outbox a directory is.
+// ErrNotAsked means that the directory's outbox is known, so there is nothing to decide.
 var ErrNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher looked last; if it does not now, " +
 	"restart the watcher first")
 
-// Accept binds the directory that is held, as the same outbox as before or as another one.
+// Accept binds the held directory as an operator has decided: as the same outbox as before, or as a different outbox.
 func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox, err error) {
 	if c.elsewhere == nil || c.accepted.Load() {
 		return accepted, fmt.Errorf("%s: %w", c.Name, ErrNotAsked)
@@ -34,7 +34,7 @@ func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox,
 	return accepted, nil
 }
 
-// acceptable is the outbox that a directory would be.
+// acceptable returns the outbox that the directory would become, or an error if the operator's decision is impossible.
 func (c *Claim) acceptable(ctx context.Context, same bool) (journal.Outbox, error) {
 	switch {
 	case same && c.found.ID != "":

@@ -11,33 +11,33 @@ import (
 	"torno/internal/journal"
 )
 
-// Claim is the name of an outbox, the directory that it leads to, and what is found out about that one.
+// Claim is a configured outbox name, the directory that the name leads to, and the findings about that directory.
 type Claim struct {
-	Name string          // what people call the outbox
-	Dir  *delegation.Dir // the directory that is held
+	Name string          // the outbox's name for people
+	Dir  *delegation.Dir // the held directory
 
-	Remade bool            // another directory beside the earlier one may be the outbox's, see Identify
-	Here   inode.Directory // the directory's identity; to be set before Identify, which sets what follows
+	Remade bool            // another directory beside the earlier one may become the outbox's, see mayGoOn
+	Here   inode.Directory // the directory's identity; set it before Identify, which sets the fields below
 
-	ID   string // what the outbox is, in the journal and in keys
-	Lost bool   // requests that lie there may have run under another journal; for the goroutine that reads requests alone
+	ID   string // the outbox's id in the journal and in keys
+	Lost bool   // requests there may have run under another journal; only for the goroutine that reads requests
 
 	journal *journal.Journal
 	log     *slog.Logger
 
-	known     journal.Outbox  // what the journal has of it
-	found     journal.Outbox  // the outbox that has the directory already; zero where none has
-	maybe     []string        // by id: the outboxes that the directory may be, as far as its numbers tell
-	elsewhere *ElsewhereError // why the directory is not served; nil where it is the outbox's own
-	accepted  atomic.Bool     // an operator has said what that directory is
+	known     journal.Outbox  // the journal's entry of the outbox
+	found     journal.Outbox  // the outbox that already has the directory; zero if none has
+	maybe     []string        // ids of the outboxes that the directory may be, judging by its numbers
+	elsewhere *ElsewhereError // why the directory is not served; nil if it is the outbox's own
+	accepted  atomic.Bool     // an operator has decided which outbox the directory is
 }
 
-// NewClaim is a claim that is not identified yet.
+// NewClaim returns a claim that is not identified yet.
 func NewClaim(name string, dir *delegation.Dir, j *journal.Journal, log *slog.Logger) *Claim {
 	return &Claim{Name: name, Dir: dir, journal: j, log: log}
 }
 
-// Directory is the lasting identity of the directory that is held.
+// Directory returns the lasting identity of the held directory.
 func (c *Claim) Directory() (inode.Directory, error) {
 	held, err := c.Dir.Reopen()
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Claim) Directory() (inode.Directory, error) {
 	return inode.Of(held)
 }
 
-// Leads says where else the name leads, nil where it leads to the outbox's own directory.
+// Leads returns nil if the name leads to the outbox's own directory, and otherwise an error that tells where it leads.
 func (c *Claim) Leads() error {
 	if c.elsewhere == nil {
 		return nil
@@ -55,24 +55,26 @@ func (c *Claim) Leads() error {
 	return c.elsewhere
 }
 
-// InOwnDirectory says whether the name leads to the outbox's own directory.
+// InOwnDirectory reports whether the name leads to the outbox's own directory.
 func (c *Claim) InOwnDirectory() bool { return c.elsewhere == nil }
 
-// Serves says whether the claim is a known outbox in its own directory.
+// Serves reports whether the claim is the outbox with this id, in its own directory.
 func (c *Claim) Serves(id string) bool { return c.ID == id && c.InOwnDirectory() }
 
-// WouldServe says whether the claim would serve an outbox if its name did not lead elsewhere.
+// WouldServe reports whether the claim would serve the outbox with this id if its name did not lead to another
+// directory.
 func (c *Claim) WouldServe(id string) bool {
 	return !c.InOwnDirectory() && (c.ID == id || c.found.ID == id || slices.Contains(c.maybe, id))
 }
 
-// IsOutdated says whether the outboxes are to be identified anew: an operator has decided, or another directory can be opened at the
-// path than the one that was found there.
+// IsOutdated reports whether the outboxes must be identified again: an operator has decided, or the path now leads to a
+// different directory that can be opened.
 func (c *Claim) IsOutdated() bool {
 	if c.accepted.Load() {
 		return true
 	}
-	if c.Dir.Alive() == nil || c.Dir.Why() != nil { // of one that could not be opened, the host itself asks for all to be opened anew
+	// If the directory could not be opened at all, the host itself has everything opened anew.
+	if c.Dir.Alive() == nil || c.Dir.Why() != nil {
 		return false
 	}
 	there, err := delegation.OpenDir(c.Dir.Path())

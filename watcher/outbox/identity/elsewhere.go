@@ -2,14 +2,14 @@ package identity
 
 import "fmt"
 
-// ElsewhereError says that an outbox's name leads to another directory than its own.
+// ElsewhereError means that an outbox's name does not lead to the outbox's own directory.
 type ElsewhereError struct {
 	Name, Path string
-	Whose      string // the outbox that has the other directory, "" where none has
+	Whose      string // the outbox that has the other directory, "" if none has
 	Unfinished bool   // runs of the outbox have no end or no answer yet
 	Requests   bool   // requests lie in the other directory
 	Left       bool   // the other directory left the path while the watcher looked at it
-	Twin       string // the outbox from whose directory nothing tells this one, "" for none
+	Twin       string // an outbox whose directory has the same numbers, "" for none
 	Closed     error  // why the directory, or a root of the outbox, could not be opened
 }
 
@@ -40,7 +40,7 @@ func (e *ElsewhereError) Error() string {
 		e.Name, e.Path, leads, stake)
 }
 
-// twin is the text for a directory that looks like another outbox's.
+// twin returns the text for a directory that looks like another outbox's.
 func (e *ElsewhereError) twin() string {
 	text := fmt.Sprintf("outbox %s leads to %s, and the numbers of its file system do not tell that directory from the one of outbox %s: one is a copy "+
 		"of the other's disk, or the file system has no number, or it is one directory by two names; where it is one, take a name out of the "+

@@ -10,8 +10,8 @@ import (
 	"torno/internal/journal"
 )
 
-// Identify finds out which outbox each claim's directory is (I21). It comes before anything else is read from an outbox, and before
-// any record is settled.
+// Identify finds out which outbox each claim's directory is (I21). It is called before anything else is read from an
+// outbox, and before any record is settled.
 func Identify(ctx context.Context, j *journal.Journal, claims []*Claim) error {
 	known, err := j.Outboxes(ctx)
 	if err != nil {
@@ -36,12 +36,12 @@ type register struct {
 	claims  []*Claim
 	journal *journal.Journal
 	known   []journal.Outbox
-	owner   map[string]*Claim // by id
+	owner   map[string]*Claim // by outbox id: the claim that has the outbox
 	changed []journal.Outbox
 }
 
-// pair pairs claims with known outboxes by the numbers of their directories. Copies of one disk have equal numbers: of directories that
-// look alike the name says which is which, then the path.
+// pair pairs claims with known outboxes by the numbers of their directories. Copies of one disk have equal numbers. If
+// several directories look alike, the name decides, then the path.
 func (r *register) pair() {
 	for _, is := range []func(*Claim, journal.Outbox) bool{called, liesAt, r.alone} {
 		for _, claim := range r.claims {
@@ -58,12 +58,13 @@ func called(claim *Claim, o journal.Outbox) bool { return o.Named && o.Name == c
 
 func liesAt(claim *Claim, o journal.Outbox) bool { return o.Path == claim.Dir.Path() }
 
-// alone says whether a directory's numbers are enough to know the outbox by: its file system has a number, and nothing else looks like it.
+// alone reports whether the directory's numbers suffice to recognize the outbox: its file system has a number, and no
+// other directory looks like it.
 func (r *register) alone(claim *Claim, _ journal.Outbox) bool {
 	return claim.Here.FileSystem != 0 && len(r.alike(claim)) == 1 && r.twinOf(claim) == nil
 }
 
-// alike lists the known outboxes whose directory has the same numbers as a claim's.
+// alike lists the known outboxes whose directory has the same numbers as the claim's.
 func (r *register) alike(claim *Claim) (all []journal.Outbox) {
 	for _, o := range r.known {
 		if o.Directory.Same(claim.Here) {
@@ -73,12 +74,12 @@ func (r *register) alike(claim *Claim) (all []journal.Outbox) {
 	return all
 }
 
-// free lists those of alike that no claim was paired with.
+// free lists the outboxes that look like the claim's directory and are not paired with any claim.
 func (r *register) free(claim *Claim) []journal.Outbox {
 	return slices.DeleteFunc(r.alike(claim), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
 }
 
-// twinOf finds another claim whose directory has the same numbers, or returns nil.
+// twinOf returns another claim whose directory has the same numbers, or nil.
 func (r *register) twinOf(claim *Claim) *Claim {
 	i := slices.IndexFunc(r.claims, func(other *Claim) bool { return other != claim && other.Here.Same(claim.Here) })
 	if i < 0 {
@@ -87,7 +88,7 @@ func (r *register) twinOf(claim *Claim) *Claim {
 	return r.claims[i]
 }
 
-// decide finds out which outbox a claim is.
+// decide decides which outbox a claim is, and whether it is served.
 func (r *register) decide(ctx context.Context, claim *Claim) error {
 	missing, unfinished, err := r.missing(ctx, claim)
 	if err != nil {
@@ -107,7 +108,7 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 		r.wait(claim, missing, &ElsewhereError{Whose: claim.found.Name, Unfinished: true})
 	case claim.found.ID != "" && r.mayBeExchanged(claim):
 		found := claim.found
-		claim.found = journal.Outbox{} // whose the directory is, an operator has to say
+		claim.found = journal.Outbox{} // an operator must decide whose directory it is
 		r.wait(claim, found, &ElsewhereError{Twin: r.otherThan(claim, found), Whose: found.Name})
 	case claim.found.ID != "":
 		r.bind(claim, claim.found)
@@ -130,20 +131,22 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 	return nil
 }
 
-// mayGoOn says whether the directory that a claim leads to may be the outbox's from now on without an operator's word: nothing can come back from
-// a tmpfs of an earlier boot, and a person who runs the watcher by hand may make the directory anew. Elsewhere what belongs there may not be mounted.
+// mayGoOn reports whether the outbox may continue in the claim's directory without an operator's word. It may in two
+// cases: the earlier directory lay on a tmpfs of an earlier boot, so nothing can come back from it; or a person who
+// runs the watcher by hand may have made the directory anew. In any other case the right file system may just not be
+// mounted.
 func (c *Claim) mayGoOn(was inode.Directory) bool {
 	return was.IsGone(c.Here) || c.Remade && was.OnFileSystemOf(c.Here)
 }
 
-// mayBeExchanged says whether a claim's directory looks like another outbox's, and was last served as another one: then its name says nothing. An
-// operator who accepts it all the same has what lies there refused (Lost).
+// mayBeExchanged reports whether the claim's directory looks like another outbox's and was last served as a different
+// outbox. Then its name proves nothing. If an operator accepts it all the same, the requests there are refused (Lost).
 func (r *register) mayBeExchanged(claim *Claim) bool {
 	looksAlike := len(r.alike(claim)) > 1 || r.twinOf(claim) != nil
 	return looksAlike && !claim.found.Lost && claim.servedAsAnother(claim.found)
 }
 
-// otherThan names an outbox whose directory has the same numbers as a claim's, and which is not o.
+// otherThan names an outbox other than o whose directory has the same numbers as the claim's.
 func (r *register) otherThan(claim *Claim, o journal.Outbox) string {
 	for _, other := range r.alike(claim) {
 		if other.ID != o.ID {
@@ -153,8 +156,9 @@ func (r *register) otherThan(claim *Claim, o journal.Outbox) string {
 	return r.twinOf(claim).Name
 }
 
-// missing finds the outbox that should lie where a claim leads and whose directory no claim has: the one of its name, or else one of its
-// path that has unfinished runs. It says whether that one has any.
+// missing finds the outbox that should lie where the claim leads and whose directory no claim has. It looks for an
+// outbox with the claim's name first, then for an outbox with the claim's path and with unfinished runs. unfinished
+// tells whether the outbox has any.
 func (r *register) missing(ctx context.Context, claim *Claim) (o journal.Outbox, unfinished bool, err error) {
 	for _, o := range r.known {
 		if called(claim, o) && r.owner[o.ID] == nil {
@@ -181,13 +185,13 @@ func (r *register) hasUnfinished(ctx context.Context, o journal.Outbox) (bool, e
 	return len(runs) > 0, err
 }
 
-// configured says whether a configured outbox still has the name of a known one.
+// configured reports whether the configuration still has the name of a known outbox.
 func (r *register) configured(o journal.Outbox) bool {
 	return slices.ContainsFunc(r.claims, func(claim *Claim) bool { return called(claim, o) })
 }
 
-// looksLike names an outbox whose directory has the same numbers as a claim's, or returns "". Of several new directories with the same
-// numbers the first is taken for an outbox, so it looks like none.
+// looksLike names an outbox whose directory has the same numbers as the claim's, or returns "". If several new
+// directories have the same numbers, the first becomes an outbox, and looksLike returns "" for it.
 func (r *register) looksLike(claim *Claim) string {
 	if known := r.alike(claim); len(known) > 0 {
 		return known[0].Name
@@ -198,8 +202,8 @@ func (r *register) looksLike(claim *Claim) string {
 	return ""
 }
 
-// wait keeps a claim from being served, and leaves the runs of the outbox that it should be aside. The zero outbox stands for one that is not
-// known.
+// wait keeps a claim from being served, and sets aside the runs of the outbox that it should be. A zero o means that
+// this outbox is not known.
 func (r *register) wait(claim *Claim, o journal.Outbox, why *ElsewhereError) {
 	for _, other := range r.free(claim) {
 		claim.maybe = append(claim.maybe, other.ID)
@@ -209,13 +213,13 @@ func (r *register) wait(claim *Claim, o journal.Outbox, why *ElsewhereError) {
 		r.owner[o.ID] = claim
 	}
 	claim.ID, claim.known, claim.elsewhere = o.ID, o, why
-	if why.Closed == nil { // the host has said that
+	if why.Closed == nil { // otherwise the host has logged it
 		claim.log.Error("the outbox is not served", "error", why)
 	}
 }
 
-// take binds a claim whose directory no outbox has. A watcher that served the directory before did so under another journal or as another
-// outbox, so what lies there may have run.
+// take binds a claim whose directory belongs to no outbox. A watcher that served the directory before did so under
+// another journal or as another outbox, so the requests there may have run.
 func (r *register) take(claim *Claim, o journal.Outbox) {
 	if served, by := claim.served(); !o.Lost && served && by != (mark{r.journal.Installation(), o.ID}) {
 		o.Lost = true
@@ -224,7 +228,7 @@ func (r *register) take(claim *Claim, o journal.Outbox) {
 	r.bind(claim, o)
 }
 
-// bind binds a claim to an outbox.
+// bind makes the claim serve an outbox.
 func (r *register) bind(claim *Claim, o journal.Outbox) {
 	was := o
 	if !o.Lost && claim.servedAsAnother(o) {

@@ -12,15 +12,16 @@ import (
 	"torno/internal/journal"
 )
 
-// mark is what a heartbeat says of the watcher that wrote it. A parent can write any: by a false one it makes its own requests
+// mark identifies the watcher that wrote a heartbeat. A parent can forge it, but then only its own requests are
 // refused.
 type mark struct{ installation, ID string }
 
-// maxMark bounds what is read of a heartbeat.
+// maxMark bounds how many bytes of a heartbeat are read.
 const maxMark = 64 << 10
 
-// served says whether a watcher has served the directory, and what the last one said of itself. Any entry of the heartbeat's
-// name says so, whatever it is: a power cut can leave an empty one. It is the only file of ours that is read, as hostile as a request.
+// served reports whether a watcher has served the directory, and returns the last watcher's mark. Any entry with the
+// heartbeat's name counts, whatever it is, because a power cut can leave an empty file. The heartbeat is the only file
+// of ours that we read, with the same distrust as a request.
 func (c *Claim) served() (served bool, m mark) {
 	if _, err := c.Dir.Stat(delegation.HeartbeatName); errors.Is(err, fs.ErrNotExist) {
 		return false, mark{}
@@ -36,10 +37,10 @@ func (c *Claim) served() (served bool, m mark) {
 	return true, mark{beat.Installation, beat.OutboxID}
 }
 
-// errFound ends a listing.
+// errFound ends a listing early.
 var errFound = errors.New("found")
 
-// holdsRequests says whether requests lie in the directory.
+// holdsRequests reports whether requests lie in the directory.
 func (c *Claim) holdsRequests(ctx context.Context) (bool, error) {
 	isRequest := func(name string) bool {
 		kind, _ := delegation.ParseName(name)
@@ -57,7 +58,8 @@ func (c *Claim) holdsRequests(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// servedAsAnother says whether the watcher that served the directory last had another journal, or served it as another outbox than o.
+// servedAsAnother reports whether the last watcher of the directory had another journal, or served it as an outbox
+// other than o.
 func (c *Claim) servedAsAnother(o journal.Outbox) bool {
 	_, m := c.served()
 	return m.installation != "" && (m.installation != c.journal.Installation() || m.ID != "" && m.ID != o.ID)
@@ -68,8 +70,9 @@ func (c *Claim) tellLost() {
 		"code", delegation.CodeJournalLost)
 }
 
-// TakeOver finds out whether the outbox was served under another journal while this watcher could not serve it: what lies there may have
-// run. It comes before anything is written there, since watcher.json tells it.
+// TakeOver finds out whether another journal's watcher served the outbox while this watcher could not: then the
+// requests there may have run. It is called before anything is written to the outbox, because the evidence is
+// watcher.json.
 func (c *Claim) TakeOver(ctx context.Context) error {
 	if c.Lost || !c.servedAsAnother(c.known) {
 		return nil
@@ -85,7 +88,7 @@ func (c *Claim) TakeOver(ctx context.Context) error {
 	return nil
 }
 
-// LookedThrough notes that everything that lay in a lost outbox was looked at: what comes from now on has not run.
+// LookedThrough notes that everything in a lost outbox was looked at. Requests that come from now on have not run.
 func (c *Claim) LookedThrough(ctx context.Context) error {
 	crash.At("outbox.looked-through")
 	if err := c.journal.LookedThrough(ctx, c.ID); err != nil {
