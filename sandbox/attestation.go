@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Attestation is what the host saw of a finished sandbox from outside, while init held and before the agent ran (I24).
+// Attestation records how a finished sandbox looked from the host, while init held it and before the agent ran (I24).
 type Attestation struct {
-	// Attested says that the host looked, and that the sandbox is what its Spec says.
+	// Attested is true if the host looked and the sandbox matches its Spec.
 	Attested bool `json:"attested"`
-	// Why says why the host could not look. Then only init's own word speaks for the sandbox.
+	// Why gives the reason if the host could not look. Then only init's own word speaks for the sandbox.
 	Why string `json:"why,omitempty"`
-	// Group is a control group in which every process of the sandbox is, and nothing else; "" where the host cannot tell. It is not kept.
+	// Group is a control group that holds every process of the sandbox and no other process; "" if the host cannot
+	// tell. It is not stored.
 	Group string `json:"-"`
-	// Seen is what the host saw, in the order in which it looked.
+	// Seen lists the host's observations, the first one first.
 	Seen []Observation `json:"seen,omitempty"`
 }
 
@@ -24,13 +25,13 @@ type Observation struct {
 	Value string `json:"value"`
 }
 
-// ErrNotHeld says that a sandbox does not wait for its release: it runs already, or has ended.
+// ErrNotHeld means that a sandbox does not wait for its release: it already runs, or has ended.
 var ErrNotHeld = errors.New("the sandbox is not held")
 
-// DifferenceError says in what a finished sandbox differs from its Spec. Such a sandbox is never released.
+// DifferenceError lists every difference between a finished sandbox and its Spec. Such a sandbox is never released.
 type DifferenceError struct{ Differences []Difference }
 
-// Difference is one thing that is not as the Spec has it.
+// Difference is one property of a sandbox that does not match the Spec.
 type Difference struct{ What, Want, Got string }
 
 func (e *DifferenceError) Error() string {

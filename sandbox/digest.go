@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Digest is the SHA-256 of the Spec's JSON, in hexadecimal: equal specs have equal digests.
+// Digest returns the SHA-256 of the Spec's JSON, in hexadecimal. Equal specs have equal digests.
 func (s Spec) Digest() string {
 	data, err := json.Marshal(s)
 	if err != nil {

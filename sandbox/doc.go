@@ -1,11 +1,11 @@
-// Package sandbox is the contract between what decides about a run and what carries it out. A Spec says what a sandbox
-// is: it is plain data, complete and printable. A Launcher turns a Spec into a running sandbox, and an Attachment follows
-// it to its end. Package compile makes Specs out of requests. The launchers are sandbox/docker and sandbox/gvisor. Package
-// launchers is their list, package local is what they share, and the suite in package sandboxtest is what "correct" means
-// for all of them.
+// Package sandbox is the contract between the code that decides about a run and the code that carries it out. A Spec
+// describes a sandbox: it is plain data, complete and printable. A Launcher turns a Spec into a running sandbox. An
+// Attachment follows the sandbox to its end. Package compile makes Specs from requests. The launchers are
+// sandbox/docker and sandbox/gvisor. Package launchers lists them, package local holds the parts that they share, and
+// the suite in package sandboxtest defines what "correct" means for all of them.
 //
-// A sandbox goes this way. It is created, begins, and waits; the host looks at it from outside; only then it gets the
-// word to run the agent:
+// A launcher creates a sandbox and starts it. The sandbox then waits, and the host looks at it from outside. Only after
+// that does the sandbox get the word to run the agent:
 //
 //	handle, err := l.Create(ctx, sandbox.NewSandboxID(), spec)
 //	err = l.Start(ctx, handle)
@@ -15,10 +15,10 @@
 //	exit, err := attachment.Wait(ctx)
 //	err = l.Remove(ctx, handle)
 //
-// What the package promises:
-//   - A Spec cannot say network, privilege, capability, device or host namespace (I1).
-//   - A Source is a place beneath an operator's directory, and never proof of anything: the proof is the kernel's, when a
-//     launcher opens it beneath the held base without following links (I4).
-//   - The child's environment is complete in the Spec, and nothing in it comes from the host's (I7).
-//   - A SandboxID and a RunKey have one spelling each, so that they can be part of a name or a label (I8).
+// The package promises:
+//   - A Spec cannot ask for network, privilege, a capability, a device or a host namespace (I1).
+//   - A Source names a place beneath an operator's directory. It proves nothing. The kernel gives the proof, when a
+//     launcher opens the place beneath the held base without following links (I4).
+//   - The Spec holds the child's complete environment. Nothing in it comes from the host's environment (I7).
+//   - A SandboxID and a RunKey have exactly one spelling each, so they can be part of a name or a label (I8).
 package sandbox

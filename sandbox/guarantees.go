@@ -14,7 +14,7 @@ const (
 	ReadOnlyRoot    GuaranteeKey = "read_only_root"
 	PrivateTmp      GuaranteeKey = "private_tmp"
 	Namespaces      GuaranteeKey = "namespaces"   // pid, ipc, uts, mount and cgroup
-	OwnIdentity     GuaranteeKey = "own_identity" // a uid and gid that no one else has; files keep their owner
+	OwnIdentity     GuaranteeKey = "own_identity" // a uid and gid that nobody else has; files keep their owner
 	MountsByHandle  GuaranteeKey = "mounts_by_handle"
 	MountProof      GuaranteeKey = "mount_proof"
 	MemoryLimit     GuaranteeKey = "memory"
@@ -25,31 +25,31 @@ const (
 	FileSizeLimit   GuaranteeKey = "file_size"
 	LogLimit        GuaranteeKey = "log"
 	KernelIsolation GuaranteeKey = "kernel_isolation" // the child does not talk to the host's kernel
-	Sockets         GuaranteeKey = "sockets"          // a child reaches the profile's sockets, and no others in what it sees
+	Sockets         GuaranteeKey = "sockets"          // of all the sockets it sees, a child reaches only the profile's
 	Attested        GuaranteeKey = "attested"         // the host looks at the finished sandbox before the agent runs
 )
 
-// GuaranteeKeys are all keys, in the order in which they are shown.
+// GuaranteeKeys lists all keys, in display order.
 var GuaranteeKeys = []GuaranteeKey{
 	NoNetwork, NoCapabilities, NoNewPrivileges, SyscallFilter, ReadOnlyRoot, PrivateTmp, Namespaces, OwnIdentity,
 	MountsByHandle, MountProof, MemoryLimit, SwapLimit, CPULimit, PidsLimit, OpenFilesLimit, FileSizeLimit, LogLimit,
 	KernelIsolation, Sockets, Attested,
 }
 
-// Acceptable are the keys that every start of a watcher demands and that its operator may do without: the limits without
-// which one child can take the machine down. Walls are not among them.
+// Acceptable lists the keys that a watcher demands at every start unless its operator does without them. They are the
+// limits without which one child can take the machine down. No wall is among them.
 var Acceptable = []GuaranteeKey{MemoryLimit, PidsLimit}
 
-// Guarantee is what a launcher says of one key.
+// Guarantee is a launcher's statement about one key.
 type Guarantee struct {
 	Enforced bool   `json:"enforced"`
-	By       string `json:"by"` // by what it is enforced, or why it is not
+	By       string `json:"by"` // the means that enforces it, or the reason why nothing does
 }
 
-// Guarantees is what a launcher enforces here and now, key by key. A key that is absent is not enforced.
+// Guarantees states for each key whether a launcher enforces it, here and now. An absent key is not enforced.
 type Guarantees map[GuaranteeKey]Guarantee
 
-// Missing are the demanded keys that are not enforced, sorted.
+// Missing returns the demanded keys that are not enforced, sorted.
 func (g Guarantees) Missing(demanded []GuaranteeKey) []GuaranteeKey {
 	var missing []GuaranteeKey
 	for _, key := range demanded {

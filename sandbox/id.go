@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// SandboxID names one sandbox of an installation, for ever: 32 hexadecimal digits. It is the sandbox's own and says nothing of
-// a run: the journal binds a sandbox to the key of one run, and launchers know no keys.
+// SandboxID names one sandbox of an installation, for ever: 32 hexadecimal digits. The id belongs to the sandbox and
+// tells nothing about a run. The journal binds a sandbox to the key of one run; launchers know no keys.
 type SandboxID string
 
-// idDigits is how long an id is.
+// idDigits is the length of an id.
 const idDigits = 32
 
 // NewSandboxID returns an id that no other sandbox has.
@@ -20,7 +20,7 @@ func NewSandboxID() SandboxID {
 	return SandboxID(hex.EncodeToString(random[:]))
 }
 
-// ParseSandboxID takes the one spelling of an id. Nothing else may become part of a path, a name or a label (I8).
+// ParseSandboxID accepts an id in its only spelling. Nothing else may become part of a path, a name or a label (I8).
 func ParseSandboxID(text string) (SandboxID, error) {
 	if len(text) != idDigits {
 		return "", fmt.Errorf("%q is no sandbox's id: it has %d digits", text[:min(len(text), 2*idDigits)], idDigits)

@@ -16,7 +16,7 @@ type RunKey struct {
 	Attempt  int                   `json:"attempt"` // from 1
 }
 
-// Hash is 32 hexadecimal digits that stand for the key in names and labels.
+// Hash returns 32 hexadecimal digits that stand for the key in names and labels.
 func (k RunKey) Hash() string {
 	h := sha256.New()
 	for _, part := range []string{k.Outbox, k.Subagent.String(), k.Request.String()} {

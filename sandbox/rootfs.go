@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// rootForms are the kinds of root file systems that lie on this machine.
+// rootForms lists the kinds of root file systems that lie on this machine.
 var rootForms = []string{"dir", "oci", "archive"}
 
-// Place takes an Image apart that is a place on this machine: dir:/PATH is the root file system itself, oci:/PATH an image
-// layout, archive:/PATH an image in one file.
+// Place takes apart an Image that names a place on this machine: dir:/PATH is the root file system itself, oci:/PATH an
+// image layout, archive:/PATH an image in one file.
 func (fs RootFS) Place() (form, path string, ok bool) {
 	form, path, ok = strings.Cut(fs.Image, ":")
 	if !ok || !slices.Contains(rootForms, form) || !strings.HasPrefix(path, "/") {
@@ -18,5 +18,5 @@ func (fs RootFS) Place() (form, path string, ok bool) {
 	return form, path, true
 }
 
-// Pinned says whether an image is named by its digest, so that it is the same for ever.
+// Pinned reports whether the digest names the image, so that the image never changes.
 func (fs RootFS) Pinned() bool { return strings.Contains(fs.Image, "@sha256:") }

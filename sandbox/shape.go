@@ -5,33 +5,35 @@ import (
 	"errors"
 )
 
-// Shape is what a sandbox has of a Spec from its making on, and cannot get later. Two runs whose Specs have one shape can run in
-// the same kind of sandbox: what differs between them, mounts, program, environment, files and time, comes when init holds.
+// Shape holds the parts of a Spec that a sandbox must have from the start and cannot get later. Two runs whose Specs
+// have the same shape can run in the same kind of sandbox. The rest may differ between the runs (mounts, program,
+// environment, files and time): it arrives while init holds.
 type Shape struct {
 	Profile string  `json:"profile"`
 	RootFS  RootFS  `json:"rootfs"`
 	Limits  Limits  `json:"limits"`
 	Stdin   bool    `json:"stdin,omitempty"`
 	Lasting bool    `json:"lasting,omitempty"`
-	Places  []Place `json:"places"` // in the order in which the mounts name them
-	// Sockets are where sockets arrive, the door of the gateway among them. Which ones, and which ports lead to them, comes with the run.
+	Places  []Place `json:"places"` // in the order of the mounts that name them
+	// Sockets lists the places where sockets will arrive, including the gateway's door. The run brings the sockets
+	// themselves, and the ports that lead to them.
 	Sockets []Socket `json:"sockets,omitempty"`
 }
 
-// Place is a path prefix of a sandbox, below which mounts arrive.
+// Place is a path prefix in a sandbox; mounts arrive below it.
 type Place struct {
 	Prefix string `json:"prefix"`
-	// At says that something arrives at the prefix itself: the workspace, a context, or the Programs that are there on the host. What is no
-	// program is expected to be a directory.
+	// At: something arrives at the prefix itself: the workspace, a context, or the Programs, whose host path is given.
+	// Anything but Programs is expected to be a directory.
 	At        bool   `json:"at,omitempty"`
 	Programs  string `json:"programs,omitempty"`
 	Workspace bool   `json:"workspace,omitempty"` // the workspace arrives here, at the prefix or below it
 }
 
-// ErrShapeImage is why no sandbox can be made ahead of a run.
+// ErrShapeImage is the reason why a sandbox with an image cannot be made ahead of a run.
 var ErrShapeImage = errors.New("its system is an image, which may be another one by the time that the sandbox is used")
 
-// ShapeOf returns the shape of a Spec. The error says why a sandbox for it cannot be made ahead.
+// ShapeOf returns the shape of a Spec. The error explains why a sandbox for it cannot be made ahead.
 func ShapeOf(s Spec) (Shape, error) {
 	if !s.RootFS.Host {
 		return Shape{}, ErrShapeImage
@@ -48,7 +50,8 @@ func ShapeOf(s Spec) (Shape, error) {
 	return shape, nil
 }
 
-// socketPlaces are where sockets arrive. The door's comes when the gateway has opened one, behind the profile's.
+// socketPlaces returns the places where sockets arrive: the profile's first, then the door's. The door's socket comes
+// later, once the gateway has opened a door.
 func (s Spec) socketPlaces() (all []Socket) {
 	open := false
 	for _, socket := range s.Sockets {
@@ -72,7 +75,7 @@ func (s *Shape) add(place Place) {
 	s.Places = append(s.Places, place)
 }
 
-// Spec is a Spec of the shape. Its mounts and sockets only say where they will arrive: they have no source.
+// Spec returns a Spec of this shape. Its mounts and sockets only tell where they will arrive: they have no source.
 func (s Shape) Spec() Spec {
 	spec := Spec{Profile: s.Profile, RootFS: s.RootFS, Limits: s.Limits, Process: Process{Stdin: s.Stdin, Lasting: s.Lasting}, Sockets: s.Sockets}
 	for _, place := range s.Places {

@@ -2,11 +2,12 @@ package sandbox
 
 import "fmt"
 
-// ErrOtherSite says that another site answers under the name of a sandbox's site. It is an ErrUnavailable:
-// nothing is known of the sandbox, and it may live on. Until the site is back, no other answer about the sandbox counts.
+// ErrOtherSite means that another site answers under the name of a sandbox's site. It is an ErrUnavailable: nothing is
+// known about the sandbox, and it may live on. Until the right site is back, no other answer about the sandbox counts.
 var ErrOtherSite = fmt.Errorf("%w: another site answers under its name", ErrUnavailable)
 
-// On is an ErrOtherSite where the handle names another site than this one. A handle names none where the launcher did not know it.
+// On returns ErrOtherSite if the handle names another site than this one. A handle names no site if its launcher did
+// not know it; then On returns nil.
 func (h Handle) On(site string) error {
 	if h.Site == "" || h.Site == site {
 		return nil

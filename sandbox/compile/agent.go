@@ -13,13 +13,14 @@ import (
 	"torno/sandbox"
 )
 
-// agentCommand starts an agent's adapter, which is in init's program, and names what the adapter has to know.
+// agentCommand returns the command that starts an agent's adapter, which is part of init's program, with everything
+// that the adapter has to know.
 func agentCommand(p Profile, asked, session string, settings bool) []string {
 	command := []string{runfile.Init, "agent", p.Agent, "--task", taskFilePlaceholder}
 	if p.AnswerMode() == AnswerFile {
 		command = append(command, "--answer", answerPlaceholder)
 	}
-	if model := cmp.Or(p.Model, asked); model != "" && !agent.Find(p.Agent).Configured { // whose model is in its configuration
+	if model := cmp.Or(p.Model, asked); model != "" && !agent.Find(p.Agent).Configured { // otherwise the configuration names it
 		command = append(command, "--model", model)
 	}
 	if session != "" {
@@ -44,13 +45,14 @@ func agentCommand(p Profile, asked, session string, settings bool) []string {
 	return append(command, agent.Find(p.Agent).Program)
 }
 
-// Hears says whether the agent of a profile takes what its parent says while it works. One that can be told to hears too when it asks.
+// Hears reports whether the agent of a profile receives the parent's messages while it works. Some agents do so only
+// when told to (Messages); they also do so when they ask for approvals.
 func (p Profile) Hears() bool {
 	known := agent.Find(p.Agent)
 	return known != nil && (known.Hears || known.CanHear && (p.Messages || p.Approvals != nil))
 }
 
-// runConfig is what the agent or the command reads as its run configuration, in a file of the host's.
+// runConfig returns the run configuration that the agent or the command reads from a file of the host.
 func (c *compiler) runConfig() ([]byte, *delegation.Refusal) {
 	refuse := func(code delegation.Code, field, text, hint string) ([]byte, *delegation.Refusal) {
 		return nil, &delegation.Refusal{Code: code, Field: field, Text: text, Hint: hint}
@@ -80,7 +82,7 @@ func (c *compiler) isConfigured() bool {
 	return known != nil && known.Configured
 }
 
-// checkTask refuses a task that cannot be the argument which the agent wants.
+// checkTask refuses a task that cannot be an argument, if the agent wants it as one.
 func (c *compiler) checkTask() *delegation.Refusal {
 	switch {
 	case !c.isConfigured():
@@ -95,8 +97,9 @@ func (c *compiler) checkTask() *delegation.Refusal {
 	return nil
 }
 
-// takeSettings reads what the request gives its agent beside the task. It becomes a file of the host's, which the child cannot change. An
-// agent that takes no settings is not run with less than was asked for.
+// takeSettings reads the settings that the request gives its agent beside the task. They become a file of the host,
+// which the child cannot change. If the agent takes no settings, the request is refused: no agent runs with less than
+// the request asked for.
 func (c *compiler) takeSettings() *delegation.Refusal {
 	given, there := c.req.YAMLConfig[agent.SettingsKey]
 	if !there {

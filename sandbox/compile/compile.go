@@ -13,12 +13,12 @@ import (
 	"torno/sandbox"
 )
 
-// Compile turns a request into a Spec that can be launched, under the policy of the outbox it came from. It is pure: no
-// file is looked at. The warnings say what was adjusted or left out without harm; they go into the response. The error is
+// Compile turns a request into a Spec that can be launched, under the policy of the request's outbox. It is pure: it
+// looks at no file. The warnings tell about adjustments and harmless omissions; they go into the response. The error is
 // always a *delegation.Refusal.
 //
 // The checks have a fixed order, so that a request with several faults always gets the same answer: the workspace, the
-// answer file, the context, the paths in yaml_config, the profile, and what the profile makes of the rest.
+// answer file, the context, the paths in yaml_config, the profile, and then everything that depends on the profile.
 func Compile(req delegation.Request, p Policy) (sandbox.Spec, []string, error) {
 	c := &compiler{req: req, policy: p}
 	passes := []func() *delegation.Refusal{
@@ -33,7 +33,7 @@ func Compile(req delegation.Request, p Policy) (sandbox.Spec, []string, error) {
 	return c.spec, c.warnings, nil
 }
 
-// compiler holds what the passes find out. Each pass reads what earlier ones wrote.
+// compiler holds the results of the passes. Each pass reads the results of earlier passes.
 type compiler struct {
 	req    delegation.Request
 	policy Policy
@@ -41,7 +41,7 @@ type compiler struct {
 	workspace askedPath
 	context   []askedPath
 	profile   Profile
-	settings  []byte // of the agent, nil where the request has none
+	settings  []byte // of the agent, nil if the request has none
 	spec      sandbox.Spec
 	warnings  []string
 }
@@ -50,7 +50,7 @@ func (c *compiler) warn(format string, args ...any) {
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
 
-// chooseProfile takes the profile that the request names, or the first.
+// chooseProfile takes the profile that the request names, or the first profile on offer.
 func (c *compiler) chooseProfile() *delegation.Refusal {
 	name := c.req.Profile.String()
 	profile, ok := c.policy.Profile(name)
@@ -68,7 +68,7 @@ func (c *compiler) chooseProfile() *delegation.Refusal {
 	return nil
 }
 
-// setTimeout brings the request's timeout to the profile's bounds.
+// setTimeout moves the request's timeout into the profile's bounds.
 func (c *compiler) setTimeout() *delegation.Refusal {
 	bounds, asked := c.profile.Timeout, c.req.TimeoutSeconds
 	timeout := seconds(asked)
@@ -86,13 +86,13 @@ func (c *compiler) setTimeout() *delegation.Refusal {
 	return nil
 }
 
-// seconds is a number of seconds as a duration, without overflow.
+// seconds returns a number of seconds as a duration, without overflow.
 func seconds(n int) time.Duration {
 	const most = int64(math.MaxInt64 / time.Second)
 	return time.Duration(min(int64(n), most)) * time.Second
 }
 
-// shown is a stranger's text as it may stand in a sentence: unchanged where it is printable and not too long.
+// shown makes a stranger's text fit to stand in a sentence. It leaves short printable text unchanged.
 func shown(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(atMost(text, 128))

@@ -8,11 +8,11 @@ import (
 	"torno/internal/paths"
 )
 
-// The request's yaml_config is data for the agent. Policy looks at two things in it, because the clients of MassGen have
-// no other place to say them: the context, and directories that the agent will write.
+// The request's yaml_config is data for the agent. Policy looks at only two things in it, because the clients of
+// MassGen have no other place for them: the context, and directories that the agent will write.
 
-// askedContext lists the places of context that the request names: in its own field or else, as MassGen does, in the
-// run configuration. All context is read-only, whatever a permission says.
+// askedContext lists the context that the request names: in its own field, or otherwise, as MassGen does, in the run
+// configuration. All context is read-only, whatever its permission says.
 func (c *compiler) askedContext() ([]askedPath, *delegation.Refusal) {
 	var asked []askedPath
 	for i, text := range c.req.ContextPaths {
@@ -36,7 +36,7 @@ func (c *compiler) askedContext() ([]askedPath, *delegation.Refusal) {
 	return asked, nil
 }
 
-// checkRunConfig makes sure that the directories which the agent is told to write lie in the workspace.
+// checkRunConfig makes sure that the agent is told to write only to directories in the workspace.
 func (c *compiler) checkRunConfig() *delegation.Refusal {
 	for _, setting := range massgen.Written(c.req.YAMLConfig) {
 		if refusal := c.checkWritten(setting.Field, setting.Value); refusal != nil {
@@ -46,8 +46,8 @@ func (c *compiler) checkRunConfig() *delegation.Refusal {
 	return nil
 }
 
-// checkWritten accepts a path that is, or lies in, the workspace as the child sees it; relative ones start there. What
-// is not given, or empty, is for the agent to choose.
+// checkWritten accepts a path that is the workspace, as the child sees it, or lies in it. A relative path starts there.
+// It also accepts a missing or empty path: the agent then chooses.
 func (c *compiler) checkWritten(field string, value any) *delegation.Refusal {
 	if value == nil || value == "" {
 		return nil

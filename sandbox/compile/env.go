@@ -7,13 +7,13 @@ import (
 	"torno/sandbox"
 )
 
-// caches are below Home: the root is read-only, and what a tool downloads is not for the workspace.
+// Caches lie below Home, because the root is read-only and a tool's downloads do not belong in the workspace.
 const (
 	cacheDir  = sandbox.Home + "/.cache"
 	gitConfig = "gitconfig"
 )
 
-// baseEnv is what every child finds. Nothing in it depends on the host (I7).
+// baseEnv is the environment that every child finds. Nothing in it depends on the host (I7).
 var baseEnv = map[string]string{
 	"PATH":    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	"HOME":    sandbox.Home,
@@ -40,8 +40,9 @@ var baseEnv = map[string]string{
 	"GIT_CONFIG_SYSTEM": sandbox.RunDir + "/" + gitConfig,
 }
 
-// gitDefaults makes git work in a fresh sandbox: context belongs to others, and a commit needs an author. It is git's system
-// configuration, which every other configuration overrides: the repository's, the agent's, the profile's.
+// gitDefaults makes git work in a fresh sandbox: the context belongs to other users, and a commit needs an author. It
+// is git's system configuration, so every other configuration overrides it: the repository's, the agent's, the
+// profile's.
 const gitDefaults = `[safe]
 	directory = *
 [user]
@@ -49,7 +50,7 @@ const gitDefaults = `[safe]
 	email = agent@sandbox.invalid
 `
 
-// environment is the child's, sorted. The profile's literals win.
+// environment returns the child's environment, sorted. The profile's literals win.
 func environment(profile map[string]string, own map[string]string) []string {
 	all := maps.Clone(baseEnv)
 	maps.Copy(all, own)

@@ -10,17 +10,17 @@ import (
 	"torno/sandbox"
 )
 
-// systemDirs are the parts of the child's file tree that are ours. Nothing of a request may be, hold or lie in one.
-// /var/run is there because most images have it as a link to /run.
+// systemDirs lists the parts of the child's file tree that are ours. No path of a request may be one, hold one or lie
+// in one. /var/run is listed because in most images it is a link to /run.
 var systemDirs = []string{
 	"/proc", "/sys", "/dev", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/run/torno", "/var/run",
 }
 
-// privateDirs are the child's own bounded file systems. Parents do work below /tmp and below a home, so a mount may lie
-// in one; it may not take its place.
+// privateDirs lists the child's own bounded file systems. Parents do work below /tmp and below a home. So a mount may
+// lie in one of them, but may not take its place.
 var privateDirs = []string{"/tmp", sandbox.Home}
 
-// layMounts decides where the child sees what.
+// layMounts decides where in the child each mount appears.
 func (c *compiler) layMounts() *delegation.Refusal {
 	for i, p := range append([]askedPath{c.workspace}, c.context...) {
 		if why := c.reserved(p.target); why != "" {
@@ -39,11 +39,11 @@ func (c *compiler) layMounts() *delegation.Refusal {
 	return nil
 }
 
-// copiesIn is where, beneath the outbox, the workspaces of subagents lie that are nobody else's.
+// copiesIn is the directory of the outbox that holds the private workspaces of subagents.
 const copiesIn = "workspaces"
 
-// copyWorkspace has the child find a copy at the workspace's place, where the profile says so. A directory that is the subagent's own
-// already needs none.
+// copyWorkspace replaces the workspace by a copy, if the profile says so. No copy is needed if the request names the
+// directory that is already the subagent's own.
 func (c *compiler) copyWorkspace(m *sandbox.Mount) *delegation.Refusal {
 	rel := path.Join(copiesIn, c.req.SubagentID.String())
 	here := path.Join(c.policy.Dir, rel)
@@ -76,7 +76,8 @@ func (c *compiler) mount(p askedPath, workspace bool) sandbox.Mount {
 	return m
 }
 
-// Reserved says why nothing of a request or of an operator may appear to the child at a path, or "".
+// Reserved returns the reason why no path of a request or of an operator may appear to the child at target; "" if it
+// may.
 func Reserved(target string) string {
 	for _, dir := range systemDirs {
 		if paths.Nested(dir, target) {
@@ -91,7 +92,8 @@ func Reserved(target string) string {
 	return ""
 }
 
-// reserved also knows the sockets and the programs of the profile.
+// reserved returns the reason why a request's path may not appear at target. Unlike Reserved, it also knows the
+// profile's sockets and programs.
 func (c *compiler) reserved(target string) string {
 	for _, p := range c.profile.Programs {
 		if paths.Nested(p.As, target) {
@@ -106,8 +108,8 @@ func (c *compiler) reserved(target string) string {
 	return Reserved(target)
 }
 
-// prefix is the root of the place as the parent sees it, so that all that lies below one root arrives through one view.
-// Where such a view would stand in the way of the sandbox's own, it is the place alone.
+// prefix returns the parent's view of the root that holds the place. So everything below one root arrives through one
+// view. If that view would collide with the sandbox's own system, prefix returns the place's own target.
 func (c *compiler) prefix(p askedPath) string {
 	prefix := relativeContext
 	switch {
@@ -122,7 +124,7 @@ func (c *compiler) prefix(p askedPath) string {
 	return prefix
 }
 
-// rootFor is the parent's view of the root in which a place was found, as far as a map shows it.
+// rootFor returns the parent's view of the root that holds a place, as far as a map shows it.
 func (p Policy) rootFor(found askedPath) string {
 	m, _ := longest(p.Paths, found.target, func(m PathMap) string { return m.Parent })
 	if m.Parent == "" {
@@ -134,8 +136,8 @@ func (p Policy) rootFor(found askedPath) string {
 	return m.Parent
 }
 
-// mergePrefixes gives mounts whose prefixes lie in one another the outermost of them. The mounts are sorted by target,
-// and a prefix need not be: hence every one is compared with every other.
+// mergePrefixes gives nested prefixes the outermost of them. It compares every prefix with every other, because the
+// mounts are sorted by target, and their prefixes need not be.
 func mergePrefixes(mounts []sandbox.Mount) {
 	for i := range mounts {
 		for _, other := range mounts {

@@ -10,8 +10,8 @@ import (
 	"torno/internal/paths"
 )
 
-// Where the child finds what its parent named relative to the outbox. A parent need not know how the host calls the
-// directory that both share.
+// The child finds places here that its parent named relative to the outbox. So a parent need not know the host's path
+// of the directory that both share.
 const (
 	relativeWorkspace = "/workspace"
 	relativeContext   = "/context"
@@ -19,8 +19,8 @@ const (
 
 // askedPath is a path of the request that policy allows.
 type askedPath struct {
-	text   string // as the request has it
-	field  string // where the request has it
+	text   string // as the request wrote it
+	field  string // the request's field with this path
 	code   delegation.Code
 	target string // as the child will see it
 	here   string // as the watcher sees it
@@ -31,7 +31,7 @@ func (p askedPath) refuse(text, hint string) *delegation.Refusal {
 	return &delegation.Refusal{Code: p.code, Field: p.field, Text: text + shown(p.text), Hint: hint}
 }
 
-// findWorkspace checks the workspace against the allowed roots. The text of the refusal is that of MassGen.
+// findWorkspace checks the workspace against the allowed roots. The refusal has the same text as MassGen's.
 func (c *compiler) findWorkspace() *delegation.Refusal {
 	w := askedPath{text: c.req.Workspace, field: "workspace", code: delegation.CodeWorkspace}
 	const notAllowed = "Workspace path not in allowed roots: "
@@ -57,8 +57,7 @@ func (c *compiler) findWorkspace() *delegation.Refusal {
 	return nil
 }
 
-// findAnswer finds the answer file in the workspace, as the child will see it. Without one in the request it is
-// answer.txt.
+// findAnswer sets the answer file's path as the child will see it. If the request names no file, it is answer.txt.
 func (c *compiler) findAnswer() *delegation.Refusal {
 	rel := "answer.txt"
 	if answer := c.req.AnswerFile; answer != "" {
@@ -74,8 +73,8 @@ func (c *compiler) findAnswer() *delegation.Refusal {
 	return nil
 }
 
-// answerInWorkspace says where in the workspace the answer file lies. A relative path is beneath the workspace, an
-// absolute one is the parent's view or, as for a relative workspace, the child's.
+// answerInWorkspace returns the path of the answer file within the workspace. A relative path starts in the workspace.
+// An absolute path is the parent's view; for a relative workspace it may also be the child's view.
 func (c *compiler) answerInWorkspace(text string) (string, error) {
 	tidy, err := paths.Tidy(text)
 	if err != nil {
@@ -96,7 +95,7 @@ func (c *compiler) answerInWorkspace(text string) (string, error) {
 	return rel, nil
 }
 
-// findContext checks every place of context against the readable roots.
+// findContext checks every context path against the readable roots.
 func (c *compiler) findContext() *delegation.Refusal {
 	asked, refusal := c.askedContext()
 	if refusal != nil {
@@ -135,7 +134,7 @@ func (c *compiler) addContext(p askedPath) *delegation.Refusal {
 	return c.keepContext(p)
 }
 
-// keepContext adds a place, unless the child sees it anyway.
+// keepContext adds a context path, unless the child sees the place anyway.
 func (c *compiler) keepContext(p askedPath) *delegation.Refusal {
 	if rel, ok := paths.Below(c.workspace.here, p.here); ok {
 		at := path.Join(c.workspace.target, rel)
@@ -159,8 +158,7 @@ func (c *compiler) keepContext(p askedPath) *delegation.Refusal {
 	return nil
 }
 
-// locate fills in the views of a place. A relative path is taken beneath the outbox and appears to the child in a
-// directory of ours.
+// locate fills in the views of a place. A relative path starts in the outbox, and appears to the child below ours.
 func (c *compiler) locate(p *askedPath, ours string) error {
 	tidy, err := paths.Tidy(p.text)
 	if err != nil {
@@ -177,8 +175,8 @@ func (c *compiler) locate(p *askedPath, ours string) error {
 	return nil
 }
 
-// notForWriting says why a place below an allowed root is no workspace, or "". A root is the parent of workspaces and none
-// itself.
+// notForWriting returns the reason why a place below an allowed root cannot be a workspace; "" if it can. A root holds
+// workspaces and is never one itself.
 func (p Policy) notForWriting(here string) string {
 	switch {
 	case slices.Contains(p.Allow, Root(here)):
@@ -189,8 +187,8 @@ func (p Policy) notForWriting(here string) string {
 	return ""
 }
 
-// forWriting says whether a place lies below an allowed root, and has no part in a root that is for reading. Of roots that
-// lie in one another the innermost counts, so that what is for reading in a place for writing stays as it is.
+// forWriting reports whether a place lies below an allowed root and does not touch a root for reading. Of nested roots
+// the innermost counts, so a root for reading inside a root for writing stays for reading only.
 func (p Policy) forWriting(here string) bool {
 	innermost := ""
 	for _, root := range p.Allow {
@@ -206,7 +204,7 @@ func (p Policy) forWriting(here string) bool {
 	return innermost != ""
 }
 
-// kept says why a place of the host may not be mounted, or "".
+// kept returns the reason why a place of the host may not be mounted; "" if it may.
 func (p Policy) kept(here string) string {
 	if paths.Within(here, p.Dir) {
 		return "it is or holds the outbox, where no child may write or read requests"

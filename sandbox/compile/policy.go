@@ -7,34 +7,36 @@ import (
 	"torno/internal/nearest"
 )
 
-// Policy is what the operator allows to the requests of one outbox. The zero Policy allows nothing.
+// Policy holds the operator's rules for the requests of one outbox. The zero Policy allows nothing.
 //
-// All paths in it are absolute and tidy (one slash between components, no "." and no ".."), which package configs sees
-// to. They are seen from the watcher, except where PathMap says otherwise.
+// All paths in it are absolute and tidy (one slash between components, no "." and no ".."); package configs ensures
+// this. They are the watcher's views, except where PathMap says otherwise.
 type Policy struct {
 	Outbox string // its name in the configuration
 	Dir    string // the directory that the watcher holds open
-	// Allow are the directories below which a workspace may lie.
+	// Allow lists the directories below which a workspace may lie.
 	Allow []Root
-	// Read are the directories below which context may lie, and so are those of Allow, because a parent and its roots are
-	// one domain of trust, unless StrictRead is set.
+	// Read lists the directories below which context may lie. Unless StrictRead is set, context may lie below the
+	// directories of Allow as well, because a parent and its roots are one domain of trust.
 	Read       []Root
 	StrictRead bool
-	// Hidden are places of the host that no mount may be, hold or lie in: the state directory, the engine's socket,
-	// the outboxes of others. The outbox itself need not be listed: a mount may lie in it, and never be or hold it.
+	// Hidden lists places of the host that no mount may be, hold or lie in: the state directory, the engine's socket,
+	// the outboxes of others. The outbox itself need not be listed: a mount may lie in it, but may never be it or hold
+	// it.
 	Hidden []string
 	Paths  []PathMap
-	// Profiles are on offer; the first one is for requests that name none.
+	// Profiles are on offer. The first one serves requests that name none.
 	Profiles []Profile
-	// Owners are the users of the host whose files the children may own; see Spec.Owners.
+	// Owners lists the users of the host that may own the workspaces; see Spec.Owners.
 	Owners []uint32
 }
 
 // Root is a directory under which requests may name paths.
 type Root string
 
-// PathMap gives the three views of one directory: the parent's, which requests use and the child sees, the watcher's,
-// and the engine's. An empty Here is Parent, an empty Engine is Here. Of several that fit the longest one counts.
+// PathMap gives three views of one directory: the parent's, which requests use and the child sees; the watcher's
+// (Here); and the engine's. An empty Here means Parent, an empty Engine means Here. If several maps fit, the longest
+// one counts.
 type PathMap struct {
 	Parent string
 	Here   string
@@ -44,7 +46,7 @@ type PathMap struct {
 func (m PathMap) here() string   { return cmp.Or(m.Here, m.Parent) }
 func (m PathMap) engine() string { return cmp.Or(m.Engine, m.here()) }
 
-// Profile returns the profile on offer under that name; "" names the first.
+// Profile returns the profile on offer under that name; "" selects the first.
 func (p Policy) Profile(name string) (Profile, bool) {
 	for _, profile := range p.Profiles {
 		if name == "" || profile.Name == name {
@@ -54,7 +56,7 @@ func (p Policy) Profile(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// readable are the roots for context.
+// readable returns the roots for context.
 func (p Policy) readable() []Root {
 	if p.StrictRead {
 		return p.Read
@@ -62,7 +64,7 @@ func (p Policy) readable() []Root {
 	return append(append([]Root(nil), p.Read...), p.Allow...)
 }
 
-// offers is the hint for a request with a profile that is not on offer.
+// offers returns the hint for a request whose profile is not on offer.
 func (p Policy) offers(asked string) string {
 	var names []string
 	for _, profile := range p.Profiles {

@@ -9,11 +9,12 @@ import (
 	"torno/sandbox"
 )
 
-// MaxArgument is how many bytes Linux hands to a program in one argument or variable, without the zero byte at its end.
+// MaxArgument is the number of bytes that Linux passes to a program in one argument or variable, without the zero byte
+// at its end.
 const MaxArgument = 128<<10 - 1
 
-// maxArguments bounds all of them together. Linux takes a quarter of the stack; half of that leaves room for pointers
-// and for a smaller stack.
+// maxArguments bounds all arguments together. Linux allows a quarter of the stack. This is half as much, which leaves
+// room for pointers and for a smaller stack.
 const maxArguments = 1 << 20
 
 // The files of a run that a command can name.
@@ -23,8 +24,8 @@ const (
 	settingsFile = "settings.json"
 )
 
-// The commands of a profile that has none. The "--" keeps a task that begins with "-" from being an option of the shell;
-// a task too long for an argument is a script in a file instead.
+// These commands serve a profile without a command. The "--" keeps the shell from reading a task that begins with "-"
+// as an option. A task that is too long for an argument becomes a script in a file instead.
 var (
 	shellCommand     = []string{"/bin/sh", "-c", "--", taskPlaceholder}
 	shellFileCommand = []string{"/bin/sh", taskFilePlaceholder}
@@ -54,7 +55,7 @@ func (c *compiler) buildProcess() *delegation.Refusal {
 	return c.addFiles(command)
 }
 
-// setAnswer says how the answer gets into the file that findAnswer found.
+// setAnswer decides how the answer gets into the file that findAnswer found.
 func (c *compiler) setAnswer() {
 	switch c.profile.AnswerMode() {
 	case AnswerNone:
@@ -125,7 +126,7 @@ func taskWithZero() *delegation.Refusal {
 	}
 }
 
-// badProfile is for a profile that package configs would not have let through.
+// badProfile returns the refusal for a profile that package configs should have rejected.
 func (c *compiler) badProfile(err error) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeInternal, Field: "profile",
@@ -134,7 +135,7 @@ func (c *compiler) badProfile(err error) *delegation.Refusal {
 	}
 }
 
-// environment is the child's, complete.
+// environment returns the child's complete environment.
 func (c *compiler) environment() []string {
 	own := map[string]string{
 		"TORNO_SUBAGENT_ID": c.req.SubagentID.String(),
@@ -147,7 +148,7 @@ func (c *compiler) environment() []string {
 	return environment(c.profile.Env, own)
 }
 
-// addFiles adds what the environment and the command name in RunDir, and nothing else.
+// addFiles adds only the files in RunDir that the environment and the command name.
 func (c *compiler) addFiles(command []string) *delegation.Refusal {
 	c.spec.Files = []sandbox.File{{Name: gitConfig, Content: []byte(gitDefaults)}}
 	if mentions(command, taskFilePlaceholder) {

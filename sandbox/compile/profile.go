@@ -8,82 +8,88 @@ import (
 	"torno/sandbox"
 )
 
-// Profile is the operator's named recipe for a sandbox. Requests choose among profiles; they change nothing in one.
+// Profile is the operator's named recipe for a sandbox. Requests choose among profiles; they change nothing in a
+// profile.
 type Profile struct {
 	Name        string
 	Description string // for people who choose a profile
 	Sandbox     string // the launcher's name
-	Chosen      string // why it is this launcher, for parents too; "" where the operator chose it
+	Chosen      string // the reason for this launcher, which parents see too; "" if the operator chose it
 	RootFS      sandbox.RootFS
-	// Agent is the program that thinks, of those that package agent knows; "" is the command alone.
+	// Agent is the program that thinks; package agent lists the known ones. "" means the command alone.
 	Agent string
-	// Model is the agent's; "" is the request's, or the agent's own choice. ModelRoute is one of Door's routes, where the profile names it with
-	// the model.
+	// Model is the agent's model; "" leaves it to the request, or to the agent. ModelRoute is one of Door's routes, if
+	// the profile names it together with the model.
 	Model, ModelRoute string
-	Workspace         WorkspaceMode // "" is direct
-	Artifacts         []string      // patterns of files that an answer tells of
-	Programs          []Programs    // in the order in which a child looks for a command
-	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
-	// shell. With an Agent it is the agent's program and arguments of the operator's, to which its adapter adds what it needs.
-	Command   []string
-	Answer    AnswerMode
-	AnswerMax int64 // bytes of standard output that become the answer, the whole being beside it; 0 is DefaultAnswerMax
-	// Env are literals that are added to the child's environment, and win over what is there.
+	Workspace         WorkspaceMode // "" means direct
+	Artifacts         []string      // patterns of files that an answer reports
+	Programs          []Programs    // in the order of the child's search for a command
+	// Command is the argument list, with placeholders (see Placeholders). An empty Command runs the task's text with
+	// the shell. With an Agent it is the agent's program and the operator's arguments; the adapter adds its own.
+	Command []string
+	Answer  AnswerMode
+	// AnswerMax is the most bytes of standard output that become the answer; the complete output lies beside it. 0
+	// means DefaultAnswerMax.
+	AnswerMax int64
+	// Env is literal text that is added to the child's environment. It wins over the variables that are already there.
 	Env     map[string]string
 	Limits  sandbox.Limits
 	Sockets []sandbox.Socket
 	Door    *sandbox.Door // to the gateway's routes; nil for none
 	AtLeast []sandbox.GuaranteeKey
 	Timeout Timeouts
-	// Attempts is how often a run may be tried in all when its sandbox is lost; 0 and 1 are once.
+	// Attempts is the total number of tries that a run gets when its sandbox is lost; 0 and 1 both mean one try.
 	Attempts int
 	Umask    int
 	Stdin    bool // keep the agent's standard input open
-	// Messages has an agent that can be told to take what its parent says while it works.
+	// Messages makes the agent receive the parent's messages while it works. Only some agents need it: others always do
+	// so, or never can.
 	Messages bool
-	// Approvals says what becomes of the agent's questions whether it may call a tool. With nil it asks none.
+	// Approvals tells how to treat the agent's questions whether it may call a tool; if nil, the agent asks none.
 	Approvals *approval.Policy
 }
 
-// DefaultAnswerMax is how many bytes of standard output become an answer.
+// DefaultAnswerMax is the most bytes of standard output that become an answer.
 const DefaultAnswerMax = 1 << 20
 
-// Timeouts bound what a request may ask for. A request outside of them is brought to the nearest bound, with a warning.
+// Timeouts bounds the timeout that a request may ask for. A timeout outside the bounds is moved to the nearest bound,
+// with a warning.
 type Timeouts struct {
-	Default time.Duration // for a request that says nothing
+	Default time.Duration // for a request that gives no timeout
 	Min     time.Duration
-	Max     time.Duration // 0 is no bound
+	Max     time.Duration // 0 means no bound
 }
 
-// WorkspaceMode says in which directory a child works.
+// WorkspaceMode selects the directory where a child works.
 type WorkspaceMode string
 
-// The modes.
+// The workspace modes.
 const (
-	WorkspaceDirect WorkspaceMode = "direct" // in the one that its request names
-	WorkspaceCopy   WorkspaceMode = "copy"   // in a copy of it, which the watcher makes when the subagent first runs
+	WorkspaceDirect WorkspaceMode = "direct" // in the directory that the request names
+	WorkspaceCopy   WorkspaceMode = "copy"   // in a copy of it; the watcher makes it when the subagent first runs
 )
 
-// AnswerMode says how a child answers. The zero value is stdout where the task's text is a shell's script, file otherwise.
+// AnswerMode selects how a child answers. The zero value means stdout if the task's text is a shell script, otherwise
+// file.
 type AnswerMode string
 
-// The modes.
+// The answer modes.
 const (
-	AnswerFile   AnswerMode = "file"   // the agent writes it
-	AnswerStdout AnswerMode = "stdout" // it is the agent's standard output, which init writes into the file, unless the agent wrote one
-	AnswerNone   AnswerMode = "none"   // there is none
+	AnswerFile   AnswerMode = "file"   // the agent writes the answer file
+	AnswerStdout AnswerMode = "stdout" // init writes the agent's standard output into the file, unless the agent wrote it
+	AnswerNone   AnswerMode = "none"   // no answer
 )
 
-// AnswerModes are all modes, in the order in which they are shown.
+// AnswerModes lists all modes, in display order.
 var AnswerModes = []AnswerMode{AnswerFile, AnswerStdout, AnswerNone}
 
-// AnswerMode is Answer with the default applied.
+// AnswerMode returns Answer, or the default if it is empty.
 func (p Profile) AnswerMode() AnswerMode {
 	switch {
 	case p.Answer != "":
 		return p.Answer
 	case p.Agent != "":
-		return AnswerFile // its adapter writes it
+		return AnswerFile // the agent's adapter writes it
 	case len(p.Command) == 0 || isShell(p.Command):
 		return AnswerStdout
 	default:
@@ -91,7 +97,8 @@ func (p Profile) AnswerMode() AnswerMode {
 	}
 }
 
-// isShell says whether the command hands a script to a shell, whose standard output is then the natural answer.
+// isShell reports whether the command hands a script to a shell. The shell's standard output is then the natural
+// answer.
 func isShell(command []string) bool {
 	if len(command) < 2 || command[1] != "-c" {
 		return false

@@ -9,17 +9,18 @@ import (
 	"torno/sandbox"
 )
 
-// Programs is a directory or a file of the operator's that every child of a profile finds, read-only.
+// Programs is an operator's directory or file that every child of a profile finds, read-only.
 type Programs struct {
-	Host string // where it is on this machine
-	As   string // where the child finds it
+	Host string // its path on this machine
+	As   string // its path in the child
 }
 
-// localDir is the one part of the sandbox's own system in which programs may lie: the host's programs are shown without it.
+// localDir is the only part of the sandbox's own system where programs may lie, because the host's programs are shown
+// without it.
 const localDir = "/usr/local"
 
-// ReservedForPrograms says why no programs may appear to the child at a path, or "". Unlike a request's mounts they may lie in
-// /usr/local, and not in a place where the child keeps files of its own.
+// ReservedForPrograms returns the reason why no programs may appear to the child at target; "" if they may. Unlike a
+// request's mounts, programs may lie in /usr/local, but not where the child keeps its own files.
 func ReservedForPrograms(target string) string {
 	if paths.Within(localDir, target) {
 		return ""
@@ -32,8 +33,9 @@ func ReservedForPrograms(target string) string {
 	return Reserved(target)
 }
 
-// mount is how programs appear. The host's programs are read-only, and nothing can be made in them to carry a mount: so what
-// lies in /usr/local arrives through one view, which takes the place of the whole directory.
+// mount returns the mount that shows the programs to the child. With the host's root file system, nothing can be made
+// in it to carry a mount, because it is read-only. So everything in /usr/local arrives through one view, which replaces
+// the whole directory.
 func (p Programs) mount(root sandbox.RootFS) sandbox.Mount {
 	m := sandbox.Mount{Source: sandbox.Source{Base: p.Host, Rel: "."}, Target: p.As, Prefix: p.As, Programs: true}
 	if root.Host && paths.Within(localDir, p.As) {
@@ -42,9 +44,10 @@ func (p Programs) mount(root sandbox.RootFS) sandbox.Mount {
 	return m
 }
 
-// SearchPath is where a child looks for commands, unless the profile's Env says otherwise: first in the profile's programs, in their order, and then in the system. It
-// is decided by names alone. Programs called bin are such a directory themselves, programs in a directory called bin are a
-// file of one, and all others have one, or are one.
+// SearchPath returns the child's PATH, unless the profile's Env sets PATH itself: first the profile's programs, in
+// their order, then the system. It goes by names alone. Programs named bin (or sbin) are a search directory themselves.
+// For programs inside a directory named bin, that directory is searched. For all others, their subdirectory bin and
+// they themselves are searched.
 func (p Profile) SearchPath() string {
 	var all []string
 	for _, given := range p.Programs {

@@ -9,14 +9,15 @@ import (
 	"torno/internal/nearest"
 )
 
-// Placeholder is a piece of text in an element of a profile's command that is replaced by a run's own value.
+// Placeholder is a piece of text in a profile's command that is replaced by a value of the run.
 type Placeholder struct {
 	Text string
 	Use  string // one line for people
 }
 
-// Placeholders are all that there are. Each element of a command is expanded on its own, in one pass and without a
-// shell: a value is one piece of one argument, whatever is in it, and placeholders in a value stay as they are.
+// Placeholders lists all placeholders. Each element of a command is expanded on its own, in one pass and without a
+// shell. So a value stays one piece of one argument, whatever it contains, and placeholders inside a value stay as they
+// are.
 var Placeholders = []Placeholder{
 	{"{{.Task}}", "the task's text"},
 	{"{{.TaskFile}}", "the path of a read-only file with the task's text, for tasks too long for an argument"},
@@ -39,7 +40,7 @@ const (
 // looksLike finds text that was probably meant as a placeholder.
 var looksLike = regexp.MustCompile(`\{\{\s*\.[^{}]*\}\}`)
 
-// CheckPlaceholders says whether an element of a command has only placeholders that exist.
+// CheckPlaceholders returns an error if an element of a command has a placeholder that does not exist.
 func CheckPlaceholders(element string) error {
 	var known []string
 	for _, p := range Placeholders {
@@ -57,9 +58,10 @@ func CheckPlaceholders(element string) error {
 	return nil
 }
 
-// TaskMayBeOption returns the first element of a command in which a task that begins with "-" would be read as an
-// option, because the element begins with the task's text and no "--" stands before it. It is -1 when there is none, and
-// for a shell's script, where an option gives a stranger nothing that the script would not.
+// TaskMayBeOption returns the index of the first element of a command where a program would read a task that begins
+// with "-" as an option: the element begins with the task's text, and no "--" comes before it. It returns -1 if there
+// is none. It also returns -1 for a shell's script: there an option gives a stranger nothing that the script does not
+// give.
 func TaskMayBeOption(command []string) int {
 	if isShell(command) {
 		return -1
@@ -75,8 +77,8 @@ func TaskMayBeOption(command []string) int {
 	return -1
 }
 
-// expand replaces every placeholder of an element. The replacer goes over the element once and never over what it put
-// there.
+// expand replaces every placeholder of an element. The replacer goes over the element once, and never over the inserted
+// values.
 func expand(element string, values map[string]string) string {
 	pairs := make([]string, 0, 2*len(values))
 	for placeholder, value := range values {
@@ -85,7 +87,7 @@ func expand(element string, values map[string]string) string {
 	return strings.NewReplacer(pairs...).Replace(element)
 }
 
-// mentions says whether some element of the command has the placeholder.
+// mentions reports whether some element of the command has the placeholder.
 func mentions(command []string, placeholder string) bool {
 	return slices.ContainsFunc(command, func(element string) bool { return strings.Contains(element, placeholder) })
 }

@@ -8,14 +8,14 @@ import (
 	"torno/internal/paths"
 )
 
-// here is how the watcher sees a path that its parent named.
+// here returns the watcher's view of a path that its parent named.
 func (p Policy) here(parent string) string {
 	m, rel := longest(p.Paths, parent, func(m PathMap) string { return m.Parent })
 	return path.Join(m.here(), rel)
 }
 
-// Views are the roots for workspaces and for context as the parent sees them, relative to the outbox where they lie in it: which path
-// an outbox has in the parent's container is not known here.
+// Views returns the roots for workspaces and the roots for context, as the parent sees them. A root inside the outbox
+// is relative to the outbox, because this package does not know the outbox's path in the parent's container.
 func (p Policy) Views() (workspaces, context []string) {
 	view := func(roots []Root) (all []string) {
 		for _, root := range roots {
@@ -35,10 +35,10 @@ func (p Policy) Views() (workspaces, context []string) {
 	return view(p.Allow), context
 }
 
-// namedRoots is how many roots a refusal names.
+// namedRoots is the most roots that a refusal names.
 const namedRoots = 5
 
-// named are views of roots as a refusal names them. Parents read the same in watcher.json.
+// named returns the text for views of roots in a refusal. Parents read the same views in watcher.json.
 func named(views []string) string {
 	if len(views) == 0 {
 		return "a root, of which there is none"
@@ -57,14 +57,14 @@ func named(views []string) string {
 	return strings.Join(all, " or ")
 }
 
-// engine is how the engine sees a path of the watcher's.
+// engine returns the engine's view of a path of the watcher.
 func (p Policy) engine(here string) string {
 	m, rel := longest(p.Paths, here, PathMap.here)
 	return path.Join(m.engine(), rel)
 }
 
-// longest finds the map whose side holds the path and is the longest, and the path's rest below it. When none does, the
-// rest is the path itself.
+// longest returns the map whose side is the longest path that holds p, and the rest of p below it. If no map's side
+// holds p, the rest is p itself.
 func longest(maps []PathMap, p string, side func(PathMap) string) (PathMap, string) {
 	var best PathMap
 	rest := p
@@ -77,8 +77,8 @@ func longest(maps []PathMap, p string, side func(PathMap) string) (PathMap, stri
 	return best, rest
 }
 
-// outermost returns the root that holds the path, the shortest of several: the more of the way is walked beneath a held
-// handle, the better.
+// outermost returns the shortest root that holds the path. The shorter the root, the more of the path is walked beneath
+// a held handle, and that is the better way.
 func outermost(roots []Root, here string) (string, bool) {
 	best, found := "", false
 	for _, root := range roots {

@@ -12,7 +12,7 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Attest looks at a sandbox that holds: at its init, which is the container's only process.
+// Attest looks at a sandbox that holds. It looks at init, the container's only process.
 func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
 	if err := h.On(l.identity.Name()); err != nil {
 		return sandbox.Attestation{}, err
@@ -38,10 +38,10 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	seen, err := l.lookInto(processes.Subject{
 		Container: h.ID, Pid: init, Program: l.init, Wanted: wanted, Enforced: l.facts.Limits, Trial: b.ID == names.RoleTrial,
 	})
-	if p != nil && p.init != 0 && errors.Is(err, attest.ErrCannotLook) { // it could look before, so that process has ended
+	if p != nil && p.init != 0 && errors.Is(err, attest.ErrCannotLook) { // an earlier look worked, so the process has ended
 		err = sandbox.ErrNotHeld
 	}
-	// The trial proved that these files exist here, so a missing one means that init has ended.
+	// The trial proved that these files exist here. So a missing file means that init has ended.
 	if errors.Is(err, fs.ErrNotExist) && b.ID != names.RoleTrial {
 		err = sandbox.ErrNotHeld
 	}
@@ -53,8 +53,9 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	return seen.Attestation, nil
 }
 
-// initOf is the process that the engine names as init. Of a prepared sandbox it was named before the run came: a process counts only
-// in the container's control group and with init's program, so an earlier answer is as good as a new one.
+// initOf returns the process that the engine names as init. For a prepared sandbox it returns the answer from before
+// the run came. That answer is as good as a new one, because Attest accepts a process only in the container's control
+// group and with init's program.
 func (l *Launcher) initOf(ctx context.Context, h sandbox.Handle, p *prepared) (int, error) {
 	if p != nil && p.init != 0 {
 		return p.init, nil
@@ -69,7 +70,7 @@ func (l *Launcher) initOf(ctx context.Context, h sandbox.Handle, p *prepared) (i
 	return found.State.Pid, nil
 }
 
-// lookInto looks at an init. In the trial it learns which limits the kernel does not have.
+// lookInto looks at an init. In the trial it learns which limits the kernel lacks.
 func (l *Launcher) lookInto(s processes.Subject) (processes.Seen, error) {
 	seen, err := s.Look()
 	if seen.SwapUncounted {

@@ -10,7 +10,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// Create makes the container of a sandbox, or finds the one that is there.
+// Create makes the container of a sandbox, or finds the existing one.
 func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
@@ -35,7 +35,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }
 
-// again finds a sandbox of ours, if the engine still has it.
+// again finds a sandbox that this process already knows, if the engine still has its container.
 func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Handle, error) {
 	container := l.containerOf(id)
 	if container == "" {
@@ -50,7 +50,7 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 	return h, err
 }
 
-// create creates a sandbox, and remembers what is known of it.
+// create creates a sandbox and remembers it.
 func (l *Launcher) create(ctx context.Context, o local.Order) (sandbox.Handle, error) {
 	created, err := l.ground().Create(ctx, o)
 	if err != nil || !created.New {
@@ -62,7 +62,7 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (sandbox.Handle, e
 	return created.Handle, nil
 }
 
-// ground is what sandboxes are created on, as far as it is known now: the trial finds out the rest.
+// ground returns everything that new sandboxes have in common, as far as it is known now: the trial finds out the rest.
 func (l *Launcher) ground() *create.Ground {
 	return &create.Ground{
 		Engine: l.engine, Identity: l.identity, Names: l.names, Images: l.images, Shared: l.shared, Filter: l.filter, Failed: l.failed,

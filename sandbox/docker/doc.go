@@ -1,5 +1,5 @@
-// Package docker launches sandboxes with a Docker engine. It and the packages below it are the product's only importers of Docker's modules,
-// and package engine is the only one that calls the client.
+// Package docker launches sandboxes with a Docker engine. Only this package and the packages below it import Docker's
+// modules in the product, and only package engine calls the client.
 //
 //	l, err := docker.New(ctx, docker.Options{Options: local.Options{
 //		Installation: "0123456789abcdef", // everything on the engine that is ours carries it
@@ -9,49 +9,57 @@
 //	}})
 //	defer l.Close() // sandboxes live on
 //
-// What is sandbox.Launcher's is there: Create, Start, Open, List, Remove, Check. Purge takes an installation off an engine.
+// The launcher has all methods of sandbox.Launcher: Create, Start, Open, List, Remove, Check and so on. Purge takes an
+// installation off an engine.
 //
 // This package opens a launcher, and knows which sandboxes there are. The packages below it do the work:
 //
 //   - engine is the client of the daemon, and knows which daemon answers.
-//   - names has the names and labels of what is ours.
-//   - image has what lies on the engine for sandboxes: the empty image, the volume with init, the operator's images.
+//   - names has the names and labels of everything that is ours.
+//   - image keeps the images and volumes for sandboxes: the empty image, the volume with init, the operator's images.
 //   - recipe is the pure configuration of one container.
 //   - create turns an order into a container that has not been started.
 //   - box carries a container from its start to its end, with its streams.
-//   - output reads what it prints.
-//   - processes looks at it from the host, without the engine.
-//   - survey asks an engine what it is and what was left on it, without a launcher.
+//   - output reads the container's output.
+//   - processes looks at a container from the host, without the engine.
+//   - survey asks an engine about itself and about leftovers on it, without a launcher.
 //
-// None of them knows the Launcher: each is given what it needs.
+// None of them knows the Launcher: each is given everything that it needs.
 //
-// A sandbox is one container. Its configuration comes out of one pure function, recipe.Recipe.Container, which takes a recipe
-// (limits, identity, mounts) and adds constants: no network, no capability, no new privileges, a system call filter of
-// our own, a read-only root, namespaces of its own. There is nothing in a recipe, and so nothing in a Spec, a request
-// or a profile, that could say otherwise (I1); a test holds every field of the engine's types against a table.
+// A sandbox is one container. Its configuration comes from one pure function, recipe.Recipe.Container. The function
+// takes a recipe (limits, identity, mounts) and adds constants: no network, no capability, no new privileges, a system
+// call filter of our own, a read-only root, namespaces of its own. Nothing in a recipe could say otherwise, and so
+// nothing in a Spec, a request or a profile could (I1). A test checks every field of the engine's types against a
+// table.
 //
-// How it gets its parts:
+// How a sandbox gets its parts:
 //
-//   - Its programs are the host's, read-only, on an empty image that New imports; or those of an image of the operator's.
-//   - sandbox-init is process 1. It comes out of a volume that is named by its content, so that the engine need not see our disk.
-//   - Workspace and context are pinned by handle and moved, as clones with exchanged ids, into the sandbox's slot, which
-//     the engine binds. New tries whether that works here, in a throw-away sandbox. Where it does not, the engine is given
-//     the path, the sandbox runs as the workspace's owner, and init's comparison of device and inode is the guard (I4).
-//   - What the host has to tell is in files of the slot's run directory, never in argv, environment or labels (I7).
+//   - Its programs are the host's, read-only, on an empty image that New imports; or they come from an operator's
+//     image.
+//   - Its process 1 is sandbox-init. It comes from a volume that is named by its content, so the engine need not see
+//     our disk.
+//   - Workspace and context are pinned by handle. They are moved, as clones with exchanged ids, into the sandbox's
+//     slot, and the engine binds the slot. New tries in a throw-away sandbox whether that works here. If it does not,
+//     the engine is given the path and the sandbox runs as the workspace's owner. Then init's comparison of device and
+//     inode is the guard (I4).
+//   - The host's information for the sandbox is in files of the slot's run directory, never in argv, environment or
+//     labels (I7).
 //
-// What a run costs is eight calls to the engine: create, attach twice (for the output and for the input), a look at the volume with init
-// beside them (which tells the engine), start, inspect (which process to attest), wait, remove. The end of a run is not the engine's
-// to tell: init marks the end of its output, and the kernel says that it is dead. What the host does not see it waits for.
+// A run costs eight calls to the engine: create, attach twice (for the output and for the input), a look at the volume
+// with init beside them (to recognise the engine), start, inspect (to find the process to attest), wait, remove. The
+// launcher does not wait for the engine to tell the end of a run: init marks the end of its output, and the kernel
+// tells that init is dead. If the host cannot see this, the launcher waits for the engine.
 //
-// Start lets init begin, and hold. Attest looks at it from outside: mounts, identity, namespaces, filter, limits, program. What
-// the look compares with is in memory, so a sandbox that an earlier life made is not attested: the watcher makes another one.
+// Start lets init begin, and hold. Attest looks at the sandbox from outside: mounts, identity, namespaces, filter,
+// limits, program. It compares them with values that are only in memory. So a sandbox from an earlier life cannot be
+// attested, and the watcher makes a new one.
 //
-// The output is attached to before the start and read raw: it is whole, however much it is, and waits for its reader.
-// An attachment that comes later, after a restart for one, reads the engine's bounded log after the last cursor and
-// tells a gap if what was there is gone. Package output says why there are two readers.
+// The launcher attaches to the output before the start and reads it raw. So the output is whole, however much it is,
+// and waits for its reader. A later attachment, for example after a restart, reads the engine's bounded log after the
+// last cursor, and tells a gap if that part of the log is gone. Package output explains why there are two readers.
 //
 // Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its
-// labels say whose it is, New adopts the slots of containers that are there and empties all others (I9, I14).
+// labels tell whose it is, and New adopts the slots of existing containers and empties all others (I9, I14).
 //
-// For package pool it makes sandboxes ahead of runs (prepare.go).
+// For package pool the launcher also makes sandboxes ahead of runs (prepare.go).
 package docker

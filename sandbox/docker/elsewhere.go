@@ -10,9 +10,9 @@ import (
 	"torno/sandbox/docker/engine"
 )
 
-// Sandboxes of runs may be on another engine than the one that answers now.
+// Sandboxes of runs may be on another engine than the engine that answers now.
 
-// elsewhere are the sandboxes of runs that have not ended on another engine than this one.
+// elsewhere returns the sandboxes of unfinished runs that are on another engine.
 func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	for _, h := range l.options.Known {
 		if h.On(l.identity.Name()) != nil {
@@ -22,19 +22,20 @@ func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	return all
 }
 
-// keepElsewhere takes the slots of sandboxes on another engine, and gives none of them back: their workspaces are mounted there, and
-// their user ids are in use.
+// keepElsewhere takes the slots of the sandboxes on another engine, and never gives them back, because their workspaces
+// are mounted there and their user ids are in use.
 func (l *Launcher) keepElsewhere() error {
 	for _, h := range l.elsewhere() {
 		_, err := l.slots.Adopt(h.Slot)
-		if err != nil && !errors.Is(err, mounts.ErrSlotInUse) { // or this engine lists it, with another id
+		if err != nil && !errors.Is(err, mounts.ErrSlotInUse) { // in use: this engine lists the sandbox, under another id
 			return fmt.Errorf("keep the slot of container %s, which is on another engine: %w", h.ID, err)
 		}
 	}
 	return nil
 }
 
-// reachesAll refuses to purge while a run's sandbox is on another engine, unless that is this one with another id.
+// reachesAll refuses to purge while a run's sandbox is on another engine. It accepts such a sandbox if this engine has
+// its container: then this is the same engine with another id.
 func (l *Launcher) reachesAll(ctx context.Context) error {
 	if err := l.identity.TakeAny(ctx); err != nil {
 		return err

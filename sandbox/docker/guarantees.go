@@ -6,7 +6,8 @@ import (
 	"torno/sandbox"
 )
 
-// guarantee is what is enforced here and by what. byPath says why workspaces are not mounted by handle; "" is that they are.
+// guarantee returns the guarantees that hold here, each with its means. byPath tells why workspaces are not mounted by
+// handle; "" means that they are.
 func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	yes := func(by string) sandbox.Guarantee { return sandbox.Guarantee{Enforced: true, By: by} }
 	g := sandbox.Guarantees{

@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/docker/survey"
 )
 
-// Kind is how the rest of the watcher knows this launcher.
+// Kind describes this launcher to the rest of the watcher.
 var Kind = &launcher.Kind{
 	Name: names.Launcher,
 	Nature: doctor.Nature{
@@ -44,10 +44,10 @@ const (
 	runtimeKey = "runtime"
 )
 
-// defaultHost is where Docker listens unless somebody says otherwise.
+// defaultHost is the address where Docker listens by default.
 const defaultHost = launcher.Scheme + "/var/run/docker.sock"
 
-// runtimeForm is how engines call their runtimes.
+// runtimeForm matches the names that engines give to their runtimes.
 var runtimeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 func unsuited(fs sandbox.RootFS) string {
@@ -58,7 +58,7 @@ func unsuited(fs sandbox.RootFS) string {
 	return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
 }
 
-// UnreachableError says that no engine answers at a socket.
+// UnreachableError means that no engine answers at a socket.
 type UnreachableError struct {
 	Socket string
 	Err    error
@@ -78,7 +78,7 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// reachTime bounds how long an engine may take to pick up.
+// reachTime bounds the wait for an engine to accept a connection.
 const reachTime = 5 * time.Second
 
 func reach(ctx context.Context, s launcher.Settings) error {
@@ -101,7 +101,7 @@ func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
 	})
 }
 
-// tellTime bounds how long an engine may take to tell about itself.
+// tellTime bounds the wait for an engine to tell about itself.
 const tellTime = 10 * time.Second
 
 func about(ctx context.Context, s launcher.Settings) (doctor.Launcher, error) {

@@ -38,28 +38,28 @@ type Launcher struct {
 	filter   create.Filter
 	failed   *create.FailedLaunches
 
-	// What the trial found out.
+	// The trial finds these out.
 	slots      *mounts.Slots
 	byHandle   bool
 	guarantees sandbox.Guarantees
-	unattested string // why the host cannot look into sandboxes
-	shut       bool   // the engine's kernel keeps a sandbox from the sockets of others
+	unattested string // why the host cannot look into sandboxes; "" if it can
+	shut       bool   // the engine's kernel keeps a sandbox away from the sockets of others
 
 	restoring sync.Mutex
 
 	reach *box.Reach
-	end   context.CancelFunc // of every start, by Close
+	end   context.CancelFunc // Close calls it to cut off every start
 
 	mu       sync.Mutex
 	boxes    map[string]*box.Box  // by container id
-	prepared map[string]*prepared // the same, of those that were made ahead of a run
+	prepared map[string]*prepared // by container id; only those made ahead of a run
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
 
-// New connects to the engine, gives it what sandboxes share, adopts what an earlier life left running, removes what it
-// left unfinished, and tries with a throw-away sandbox how workspaces can be mounted here. Close ends the Launcher;
-// sandboxes live on.
+// New connects to the engine, gives it the parts that all sandboxes share, adopts the sandboxes that an earlier life
+// left running, and removes the leftovers of its unfinished work. With a throw-away sandbox it tries how workspaces can
+// be mounted here. Close ends the Launcher; sandboxes live on.
 func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	options, err = options.checked()
 	if err != nil {
@@ -78,7 +78,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	return l, nil
 }
 
-// newLauncher has nothing on the engine or on the machine yet.
+// newLauncher returns a launcher that has put nothing on the engine or on the machine yet.
 func newLauncher(options Options, e *engine.Client) *Launcher {
 	l := &Launcher{
 		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), failed: create.NewFailedLaunches(options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
@@ -93,7 +93,7 @@ func newLauncher(options Options, e *engine.Client) *Launcher {
 	return l
 }
 
-// learn asks the engine what it is.
+// learn asks the engine about itself.
 func (l *Launcher) learn(ctx context.Context) error {
 	info, err := l.engine.Info(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	return local.Withhold(l.options.Bases, l.options.StateDir, l.engineSockets())
 }
 
-// engineSockets are the one that we use ourselves, those of the configuration, and the usual ones.
+// engineSockets returns the socket that we use ourselves, the sockets named in the configuration, and the usual ones.
 func (l *Launcher) engineSockets() []string {
 	named := slices.Clone(l.options.Engines)
 	if own, ok := strings.CutPrefix(l.engine.Host(), "unix://"); ok {
@@ -120,7 +120,7 @@ func (l *Launcher) engineSockets() []string {
 	return local.EngineSockets(named...)
 }
 
-// sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.
+// sweep removes our containers that are not sandboxes of runs. None of them is in use when a launcher starts.
 func (l *Launcher) sweep(ctx context.Context) error {
 	for _, role := range []sandbox.SandboxID{names.RoleInit, names.RoleLook, names.RoleTrial} {
 		if err := l.stock().RemoveHelper(ctx, role); err != nil {
@@ -130,7 +130,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes what all sandboxes share.
+// prepare makes the parts that all sandboxes share.
 func (l *Launcher) prepare(ctx context.Context) error {
 	dir := l.dir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -157,7 +157,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	root := attest.RootBehind(ctx, l.engine.Socket())
 	for _, bind := range system.Binds() {
 		source := bind.Source
-		if source != system.Etc && source != system.Empty { // those two are ours, and lie at our own paths
+		if source != system.Etc && source != system.Empty { // those two are our own, at our own paths
 			source = filepath.Join(root, source)
 		}
 		want, err := attest.WantOf(source, bind.Target)
@@ -174,15 +174,15 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	return l.removeOutdated(ctx, filepath.Base(system.Etc))
 }
 
-// stock is what this installation keeps on the engine.
+// stock returns the images and volumes that this installation keeps on the engine.
 func (l *Launcher) stock() image.Stock { return image.Stock{Engine: l.engine, Names: l.names} }
 
-// dir is where the launcher keeps its own.
+// dir returns the launcher's own directory.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, "docker") }
 
 func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
 
-// Check says what is enforced, and that the engine can be reached.
+// Check tells which guarantees hold, and checks that the engine can be reached.
 func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 	if err := l.engine.Negotiate(ctx); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 	return maps.Clone(l.guarantees), nil
 }
 
-// Site is the identity of the engine that the launcher was opened on, while that engine answers.
+// Site returns the identity of the engine that the launcher was opened on, as long as that engine answers.
 func (l *Launcher) Site(ctx context.Context) (string, error) {
 	if err := l.identity.Prove(ctx); err != nil {
 		return "", err
@@ -198,8 +198,9 @@ func (l *Launcher) Site(ctx context.Context) (string, error) {
 	return l.identity.Name(), nil
 }
 
-// Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on. A start that the engine does not
-// answer is cut off, since it would keep its box locked. Then init's input is closed, so init ends.
+// Close ends all attachments and lets go of the engine and of the slots. Running sandboxes go on. If the engine does
+// not answer a start, Close cuts the start off, because it would keep its box locked. Then init's input closes, so init
+// ends.
 func (l *Launcher) Close() error {
 	l.end()
 	l.mu.Lock()
@@ -216,19 +217,20 @@ func (l *Launcher) Close() error {
 	return errors.Join(errs...)
 }
 
-// HasImage says whether the engine has an image, so that no request has to find out.
+// HasImage reports whether the engine has an image, so that the operator learns of a missing image before a request
+// fails.
 func (l *Launcher) HasImage(ctx context.Context, ref string) (bool, error) {
 	return l.images.Has(ctx, ref)
 }
 
-// known is what we know of a container, or nil.
+// known returns this process's box of a container, or nil.
 func (l *Launcher) known(id string) *box.Box {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.boxes[id]
 }
 
-// containerOf is the container of a sandbox, or "".
+// containerOf returns the container id of a sandbox, or "".
 func (l *Launcher) containerOf(id sandbox.SandboxID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

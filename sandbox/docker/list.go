@@ -13,10 +13,10 @@ import (
 	"torno/sandbox/docker/names"
 )
 
-// lookTime is how long an engine may take to say how containers ended, all together.
+// lookTime bounds how long List waits for the engine to tell how all containers ended.
 const lookTime = 10 * time.Second
 
-// List is every sandbox of this installation that has a container.
+// List returns every sandbox of this installation that has a container.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	if err := l.identity.Prove(ctx); err != nil {
 		return nil, err
@@ -38,17 +38,19 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		case errors.Is(err, sandbox.ErrNotFound):
 			continue // it was being removed
 		case ctx.Err() != nil, errors.Is(err, sandbox.ErrUnavailable) && looking.Err() == nil:
-			return nil, err // nothing is known of any
+			return nil, err // nothing is known about any sandbox
 		case err != nil:
 			h.State = sandbox.HandleUncertain
 			l.options.Log.Warn("a container cannot be looked at, and is left alone", "container", c.ID, "sandbox", h.Sandbox, "error", err)
 		}
 		all = append(all, h)
 	}
-	return all, l.identity.Prove(ctx) // before and after: a list of another engine must not be taken for this one's
+	// Prove before and after, so that another engine's list is never taken for this engine's.
+	return all, l.identity.Prove(ctx)
 }
 
-// listed is a sandbox as the engine lists its container. With an error it says which one it is.
+// listed returns the sandbox of a container, as the engine lists it. Even with an error, the handle tells which sandbox
+// it is.
 func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Handle, error) {
 	h, err := l.names.Handle(c.ID, c.Labels)
 	if err != nil {
@@ -69,7 +71,7 @@ func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Han
 	return h, err
 }
 
-// stateOf is the engine's state in our words. What is paused has not ended, and what is half removed has.
+// stateOf translates the engine's state into ours. A paused container has not ended; a half removed one has.
 func stateOf(state string) sandbox.HandleState {
 	switch state {
 	case container.StateCreated:

@@ -7,32 +7,33 @@ import (
 	"torno/sandbox/local"
 )
 
-// Options say what a Launcher works with, beside what every launcher does.
+// Options configures a Launcher, beside the options that every launcher has.
 type Options struct {
 	local.Options
-	// Host is the engine's address, "unix:///run/docker.sock" for one. Empty means the environment's DOCKER_HOST or the default.
+	// Host is the engine's address, for example "unix:///run/docker.sock". Empty means the environment's DOCKER_HOST or
+	// the default.
 	Host string
-	// Runtime is what the engine starts sandboxes with, by its own name for it. Empty is the engine's default.
+	// Runtime is the engine's name for the runtime that starts sandboxes. Empty means the engine's default.
 	Runtime string
-	// EnginePath is how the engine sees a path of StateDir. Nil means just as we do.
+	// EnginePath returns the engine's view of a path of StateDir. Nil means that the engine sees the same path.
 	EnginePath func(here string) (engine string, err error)
-	// Mounts is how workspaces reach sandboxes; empty is MountAuto.
+	// Mounts tells how workspaces reach sandboxes; empty means MountAuto.
 	Mounts MountMode
-	// Observe is told of every call to the engine once it has returned. It must be quick and may be nil.
+	// Observe is called after every call to the engine has returned. It must be quick and may be nil.
 	Observe func(op string, took time.Duration)
 }
 
-// MountMode is how workspaces and context reach a sandbox.
+// MountMode tells how workspaces and context reach a sandbox.
 type MountMode string
 
 // The modes.
 const (
-	MountAuto     MountMode = "auto"      // by handle where a trial shows that it works, otherwise by path
+	MountAuto     MountMode = "auto"      // by handle if a trial shows that it works, otherwise by path
 	MountByHandle MountMode = "by-handle" // by handle or not at all
-	MountByPath   MountMode = "by-path"   // the engine looks the path up, and init proves what it found
+	MountByPath   MountMode = "by-path"   // the engine looks the path up, and init proves the result
 )
 
-// checked is the options with defaults, or what is wrong with them.
+// checked returns the options with defaults filled in, or an error if they are wrong.
 func (o Options) checked() (_ Options, err error) {
 	if o.Options, err = o.Checked(); err != nil {
 		return o, err

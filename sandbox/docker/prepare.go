@@ -12,16 +12,16 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// prepared is a sandbox that was made ahead of a run. The first look at it, before any run, tells which process its init is and which
-// mounts of ours lie in it; from then on the engine is asked nothing until the word.
+// prepared is a sandbox that was made ahead of a run. The first look at it, before any run, finds its init's process
+// and our mounts in it. After that the engine is not asked again until the release.
 type prepared struct {
 	*create.Prepared
-	init   int // the process; 0 before the first look
+	init   int // process id; 0 before the first look
 	floors map[string]uint64
 	wanted *processes.Wanted
 }
 
-// CanPrepare says why sandboxes cannot be made ahead of runs here, nil where they can.
+// CanPrepare returns the reason why sandboxes cannot be made ahead of runs here; nil if they can.
 func (l *Launcher) CanPrepare() error {
 	switch {
 	case !l.byHandle:
@@ -34,7 +34,7 @@ func (l *Launcher) CanPrepare() error {
 	return nil
 }
 
-// Prepare makes a sandbox of a shape, of which nothing runs. Start and Open go on with it, as with every other one.
+// Prepare makes a sandbox of a shape; nothing in it runs yet. It goes on with Start and Open, like any other sandbox.
 func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.Shape) (sandbox.Handle, error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
@@ -57,8 +57,8 @@ func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sand
 	return h, nil
 }
 
-// Furnish brings a run into a prepared sandbox whose init holds, and which was attested when it was empty. It asks the engine nothing.
-// A *delegation.Refusal is the request's; after any error the sandbox is to be removed.
+// Furnish brings a run into a prepared sandbox whose init holds and that was attested while empty. It asks the engine
+// nothing. A *delegation.Refusal is the request's fault. After any error the sandbox must be removed.
 func (l *Launcher) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.Spec) (sandbox.Handle, error) {
 	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return h, err
@@ -78,7 +78,7 @@ func (l *Launcher) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.S
 	return h, nil
 }
 
-// Weigh is how much memory a prepared sandbox takes, as its control group counts it.
+// Weigh returns the memory that a prepared sandbox takes, as its control group counts it.
 func (l *Launcher) Weigh(h sandbox.Handle) int64 {
 	p := l.preparedOf(h.ID)
 	if p == nil || p.init == 0 {
@@ -87,14 +87,14 @@ func (l *Launcher) Weigh(h sandbox.Handle) int64 {
 	return attest.MemoryOf(p.init)
 }
 
-// preparedOf is what is known of a prepared sandbox, nil for every other one.
+// preparedOf returns the record of a prepared sandbox; nil for every other sandbox.
 func (l *Launcher) preparedOf(container string) *prepared {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.prepared[container]
 }
 
-// learnPrepared notes what the first look at an empty sandbox has shown. No sandbox gets a run before.
+// learnPrepared records the first look at an empty sandbox. No sandbox gets a run before that.
 func (l *Launcher) learnPrepared(container string, p *prepared, seen processes.Seen, init int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"torno/sandbox/local"
 )
 
-// Purge removes everything of an installation without a Launcher, also where no sandbox can be made any more. Of the
-// options it needs Installation, StateDir and, where it is not the usual one, Host.
+// Purge removes everything of an installation without a Launcher, even if no sandbox can be made any more. From the
+// options it needs Installation, StateDir and, if it is not the usual one, Host.
 func Purge(ctx context.Context, options Options) (err error) {
 	if options.Options, err = options.CheckedForPurge(); err != nil {
 		return fmt.Errorf("purge: %w", err)

@@ -16,7 +16,7 @@ import (
 	"torno/sandbox/docker/processes"
 )
 
-// Remove kills what runs, removes the container and empties its slot.
+// Remove kills every process of the sandbox, removes the container and empties its slot.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if err := h.On(l.identity.Name()); err != nil {
 		return err
@@ -53,7 +53,8 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	return nil
 }
 
-// removeOutdated removes what an earlier version of init or of the host's files left, where no sandbox uses it any more.
+// removeOutdated removes leftovers of an earlier version of init or of the host's files, if no sandbox uses them any
+// more.
 func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
 	if err := l.stock().RemoveOutdated(ctx, l.shared.InitVolume); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
 	return l.removeEtc(etc)
 }
 
-// removeEtc removes every /etc of ours but one.
+// removeEtc removes every /etc of ours except keep.
 func (l *Launcher) removeEtc(keep string) error {
 	old, err := filepath.Glob(filepath.Join(l.dir(), "*etc-*"))
 	if err != nil {
@@ -82,8 +83,8 @@ func (l *Launcher) removeEtc(keep string) error {
 	return nil
 }
 
-// Purge removes everything of this installation: sandboxes whatever they do, slots, volumes and images. The Launcher is
-// of no use afterwards but for Close.
+// Purge removes everything of this installation: sandboxes in any state, slots, volumes and images. After that the
+// Launcher can only be closed.
 func (l *Launcher) Purge(ctx context.Context) error {
 	return errors.Join(l.purgeContainers(ctx), l.purgeSlots(), l.stock().Purge(ctx), l.removeEtc(""))
 }

@@ -6,8 +6,8 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// restore brings back what all sandboxes share: while there is no sandbox, an operator who wants room may have removed it.
-// It says whether init was missing.
+// restore brings back the parts that all sandboxes share. While there is no sandbox, an operator who wants to free
+// space may have removed them. It reports whether init was missing.
 func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	l.restoring.Lock()
 	defer l.restoring.Unlock()

@@ -15,7 +15,7 @@ import (
 	"torno/sandbox/docker/names"
 )
 
-// settle finds out how sandboxes are made here: by trying. Mounts by handle come first.
+// settle finds out how sandboxes are made here, by trying. It tries mounts by handle first.
 func (l *Launcher) settle(ctx context.Context) error {
 	var byHandle error
 	if l.options.Mounts != MountByPath {
@@ -74,8 +74,8 @@ func (l *Launcher) closeSlots() error {
 	return err
 }
 
-// tryIDMaps asks of every one of the operator's file systems whether it can be mounted with exchanged ids. A root that is gone does not tell,
-// and is no reason to mount the others by path.
+// tryIDMaps tries for each of the operator's file systems whether it can be mounted with exchanged ids. A root that is
+// gone cannot be tried; that is no reason to mount the others by path.
 func (l *Launcher) tryIDMaps() error {
 	for _, base := range l.options.Bases.Paths() {
 		switch err := l.options.Bases.TryIDMap(base, l.idmaps); {
@@ -89,7 +89,8 @@ func (l *Launcher) tryIDMaps() error {
 	return nil
 }
 
-// adoptionOrder is the place of a container when slots are adopted: first containers of runs, then started ones, then the others.
+// adoptionOrder ranks a container for the adoption of slots: first containers of runs, then started ones, then the
+// others.
 func (l *Launcher) adoptionOrder(c container.Summary) int {
 	switch {
 	case l.isRuns(c):
@@ -100,14 +101,15 @@ func (l *Launcher) adoptionOrder(c container.Summary) int {
 	return 2
 }
 
-// isRuns says whether a container is that of a run which was released and has not ended.
+// isRuns reports whether a container belongs to a run that was released and has not ended.
 func (l *Launcher) isRuns(c container.Summary) bool {
 	return slices.ContainsFunc(l.options.Known, func(h sandbox.Handle) bool { return h.ID == c.ID })
 }
 
-// adopt takes over the slots of the sandboxes that exist, and empties all others. A container can
-// appear late, when its slot was given to another sandbox; the same happens before a launcher notices that its engine was exchanged. So
-// runs that were released and have not ended get their slots first, and any other container that then finds its slot taken is removed.
+// adopt takes over the slots of the existing sandboxes, and empties all others. A container can appear late, after its
+// slot was given to another sandbox. The same can happen before a launcher notices that its engine was exchanged. So
+// runs that were released and have not ended get their slots first. Any other container that then finds its slot taken
+// is removed.
 func (l *Launcher) adopt(ctx context.Context) error {
 	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {

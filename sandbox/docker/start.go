@@ -24,7 +24,7 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	return err
 }
 
-// Open follows a sandbox: from its first byte the first time, and later from the engine's bounded log.
+// Open follows a sandbox: the first time from its first byte, later from the engine's bounded log.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	if err := h.On(l.identity.Name()); err != nil {
 		return nil, err

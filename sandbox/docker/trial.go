@@ -10,9 +10,9 @@ import (
 	"torno/sandbox/local"
 )
 
-// try makes the sandbox of a trial, runs it and removes it.
+// try makes the trial's sandbox, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) error {
-	l.shut = false // until this one says so
+	l.shut = false // until this trial shows otherwise
 	trial := local.Trial{
 		ID: names.RoleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner(),
 		Sockets: runtime.GOOS == "linux", // elsewhere the engine's kernel is not the watcher's, and sees none of its sockets
@@ -22,7 +22,8 @@ func (l *Launcher) try(ctx context.Context) error {
 	return err
 }
 
-// trialOwner is the user to whom the trial's workspace belongs. By path that is the sandbox's user, which is never root.
+// trialOwner returns the owner of the trial's workspace. For mounts by path it is the sandbox's user, which is never
+// root.
 func (l *Launcher) trialOwner() uint32 {
 	if own := uint32(os.Geteuid()); own != 0 || l.byHandle {
 		return own

@@ -15,8 +15,8 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
-// opens the host's files for it and sees all that the sandbox can see.
+// Attest looks at the two gVisor processes of a sandbox. The sentry is the sandbox's kernel. The gofer opens the host's
+// files for the sentry, and sees everything that the sandbox can see.
 func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return sandbox.Attestation{}, err
@@ -32,7 +32,8 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{}, errors.Join(fmt.Errorf("attest sandbox %s: %w", h.ID, sandbox.ErrNotHeld), err)
 	}
 	attestation, err := l.observer().Attest(r, l.boxes.Keeper(h.ID))
-	if errors.Is(err, attest.ErrCannotLook) && errors.Is(err, fs.ErrNotExist) && h.ID != trialID { // the trial has seen such processes
+	// The trial could see such processes, so here the error means that they have ended.
+	if errors.Is(err, attest.ErrCannotLook) && errors.Is(err, fs.ErrNotExist) && h.ID != trialID {
 		err = sandbox.ErrNotHeld
 	}
 	if err != nil {
@@ -44,7 +45,7 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	return attestation, nil
 }
 
-// observer is how this launcher looks at its sandboxes.
+// observer returns this launcher's way to look at its sandboxes.
 func (l *Launcher) observer() outside.Observer {
 	o := outside.Observer{Program: l.options.Runsc, Ordinary: l.rootless, Groups: l.groups}
 	for _, b := range l.shared.system.Binds() {
@@ -53,7 +54,7 @@ func (l *Launcher) observer() outside.Observer {
 	return o
 }
 
-// trialID is the name of the box in which is tried what works here.
+// trialID is the id of the trial's box.
 const trialID = "00000000000000000000000000000000"
 
 // try makes the sandbox of a trial, runs it and removes it.

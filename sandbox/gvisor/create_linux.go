@@ -23,7 +23,7 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// Create makes the box of a sandbox, or finds the one that is there.
+// Create makes the box of a sandbox, or finds the box that exists already.
 func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
@@ -42,18 +42,18 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }
 
-// making is a box on its way into being.
+// making is a box that is being made.
 type making struct {
 	*Launcher
 	local.Making
 	tree   bundle.Tree
-	plan   *lay.Plan // nil where the launcher mounts by itself
+	plan   *lay.Plan // nil if the launcher mounts by itself
 	who    mounts.Identity
 	recipe bundle.Recipe
 	record boxes.Record
 	image  *images.Image // nil with the host's programs
-	doors  []keeper.Door // to the profile's sockets
-	ahead  bool          // of a run, which is not known
+	doors  []keeper.Door // doors to the profile's sockets
+	ahead  bool          // made ahead of a run that is not known yet
 }
 
 func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle, err error) {
@@ -82,9 +82,9 @@ func (m *making) takeSlot(context.Context) error {
 	return nil
 }
 
-// layMounts moves the mounts into the slot, and names only the slot's views to the runtime. A view's path has no component
-// that anybody but the host could exchange. What lies inside a view the kernel copies with it, by handle: which mounts are
-// nested, and which are read-only.
+// layMounts moves the mounts into the slot. It gives the runtime only the paths of the slot's views: nobody but the
+// host could exchange a component of such a path. The kernel copies everything inside a view with it, by handle: which
+// mounts are nested, and which are read-only.
 func (m *making) layMounts(context.Context) error {
 	if err := m.layViews(); err != nil {
 		return err
@@ -107,13 +107,13 @@ func (m *making) layMounts(context.Context) error {
 	return nil
 }
 
-// hideFuse covers gVisor's own device, for no user.
+// hideFuse covers gVisor's own device /dev/fuse, which no user of the sandbox needs.
 func (m *making) hideFuse() {
 	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"})
 }
 
-// addSockets opens a door to each socket of the profile. The sandbox opens no socket of the host's: it could not be told
-// which ones. Its keeper connects, init hands on.
+// addSockets opens a door to each socket of the profile. The sandbox itself opens no socket of the host's, because it
+// could not be limited to certain ones. Its keeper connects, and init passes the connection on.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.Spec.Sockets {
 		door, err := m.doorTo(socket)
@@ -126,7 +126,7 @@ func (m *making) addSockets(context.Context) error {
 	return nil
 }
 
-// doorTo is a door to a socket as it is found now.
+// doorTo returns a door to a socket as the launcher finds it now.
 func (m *making) doorTo(socket sandbox.Socket) (keeper.Door, error) {
 	found, err := local.CheckSocket(socket, local.EngineSockets(m.options.Engines...))
 	if err != nil {
@@ -139,7 +139,7 @@ func (m *making) doorTo(socket sandbox.Socket) (keeper.Door, error) {
 	return door, nil
 }
 
-// writeFiles fills the run directory, and shows it beside init.
+// writeFiles fills the run directory, and shows it to the sandbox together with init.
 func (m *making) writeFiles(context.Context) error {
 	if err := m.showFiles(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (m *making) showFiles() error {
 	return errors.Join(m.tree.Show(m.Slot.RunDir(), bundle.InRoot(runfile.Dir)), m.tree.Show(m.shared.init, bundle.InRoot(path.Dir(runfile.Init))))
 }
 
-// run is what the run directory is written from.
+// run returns the contents of the run directory.
 func (m *making) run() local.Run {
 	run := local.Run{
 		Nonce: m.recipe.Nonce, Who: m.who, Spec: m.Spec, Mounts: local.Unnumbered(m.Pins.Expected(false)), Filter: m.filter,
@@ -162,7 +162,7 @@ func (m *making) run() local.Run {
 	return run
 }
 
-// finish writes the box and lets it be seen, by one rename.
+// finish writes the box and makes it visible by one rename.
 func (m *making) finish(context.Context) (err error) {
 	m.record.Sandbox, m.record.Slot, m.record.Profile = m.ID, m.Slot.Number(), m.Spec.Profile
 	m.record.Made, m.record.Stdin = time.Now(), m.Spec.Process.Stdin
@@ -184,7 +184,7 @@ func (m *making) finish(context.Context) (err error) {
 	return nil
 }
 
-// wanted is what the gofer should see.
+// wanted returns the mounts that the gofer should see.
 func (m *making) wanted() ([]attest.Want, error) {
 	all := []attest.Want{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
 	run, err := attest.WantOf(m.Slot.RunDir(), runfile.Dir)
@@ -214,7 +214,7 @@ func (m *making) wanted() ([]attest.Want, error) {
 	return all, nil
 }
 
-// keeperOrder is what the keeper is to start, and how long.
+// keeperOrder returns the keeper's order: what to start, and for how long.
 func (m *making) keeperOrder(box string) keeper.Order {
 	return keeper.Order{
 		Argv: m.runsc().Run(m.ID, box, len(m.doors)), Doors: m.doors,
@@ -224,5 +224,6 @@ func (m *making) keeperOrder(box string) keeper.Order {
 	}
 }
 
-// keeperGrace is how much later than init the keeper ends a sandbox whose time is over: init's own end tells more.
+// keeperGrace is how much later than init the keeper ends a sandbox whose time is over. Init goes first because its own
+// end says more.
 const keeperGrace = 15 * time.Second

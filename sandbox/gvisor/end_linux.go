@@ -13,12 +13,12 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// answerTime is how long a keeper may take to answer. A keeper that takes longer was stopped, or hangs, and is not needed: what kills
-// is the kernel (I20).
+// answerTime is how long a keeper may take to answer. A keeper that takes longer was stopped, or hangs. It is not
+// needed: the kernel does the killing (I20).
 const answerTime = 5 * time.Second
 
-// kill has the keeper end a sandbox, and does so without it where it does not answer. The keeper writes down the end, if it ever
-// goes on.
+// kill lets the keeper end a sandbox. If the keeper does not answer, kill ends the sandbox without it. The keeper then
+// writes down the end, if it ever continues.
 func (l *Launcher) kill(ctx context.Context, id string) error {
 	err := l.ask(ctx, id, keeper.Box.Kill)
 	if err == nil {
@@ -28,7 +28,8 @@ func (l *Launcher) kill(ctx context.Context, id string) error {
 	return l.killSandbox(ctx, id)
 }
 
-// dismiss has the keeper end a sandbox and go. A keeper that does not is killed, after all that it keeps.
+// dismiss lets the keeper end a sandbox and exit. If the keeper does not answer, dismiss kills the sandbox and then the
+// keeper.
 func (l *Launcher) dismiss(ctx context.Context, id string) error {
 	err := l.ask(ctx, id, keeper.Box.Dismiss)
 	if err == nil {
@@ -45,10 +46,10 @@ func (l *Launcher) ask(ctx context.Context, id string, what func(keeper.Box, con
 	return what(l.boxes.Keeper(id), ctx)
 }
 
-// killSandbox kills sentry and gofer: by the control group that they are in, and by handles of the processes that have the box
-// for an argument, since there may be no group.
+// killSandbox kills sentry and gofer in two ways: by their control group, and by handles of the processes that have the
+// box as an argument, because there may be no group.
 func (l *Launcher) killSandbox(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // asking may have used up the time of the caller
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // the first try may have used up the time
 	defer cancel()
 	var err error
 	if order, unread := l.boxes.Keeper(id).Order(); unread == nil && order.Group != nil {
@@ -77,20 +78,21 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 	}
 }
 
-// killRest kills what is left of a sandbox without a keeper, and removes its control group. If the keeper wrote
-// down the end, nothing lives. Otherwise processes are sought by their box as well, because they may be in no group of ours.
+// killRest kills the rest of a sandbox without a keeper, and removes its control group. If the keeper wrote down the
+// end, nothing is alive. Otherwise killRest also looks for processes by their box, because they may be in no group of
+// ours.
 func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if err := l.removeGroup(ctx, id); err != nil {
 		return err
 	}
 	if state, err := l.boxes.Keeper(id).State(); err != nil || state != keeper.Lost {
-		return nil //nolint:nilerr // a box that cannot be read says of no process that it is its own
+		return nil //nolint:nilerr // a box that cannot be read does not claim any process
 	}
 	return command.Kill(ctx, l.boxes.Path(id))
 }
 
-// removeGroup removes the group of a sandbox: ours, and the group named in its order, which differs if an earlier watcher had another
-// parent group, as one has that an ordinary user has started by another unit.
+// removeGroup removes the groups of a sandbox: ours, and the group named in its order. They differ if an earlier
+// watcher had another parent group, as happens when an ordinary user started it through another unit.
 func (l *Launcher) removeGroup(ctx context.Context, id string) error {
 	ours := l.groups.Plan(id, sandbox.Limits{})
 	if ours != nil {
@@ -100,7 +102,7 @@ func (l *Launcher) removeGroup(ctx context.Context, id string) error {
 	}
 	order, err := l.boxes.Keeper(id).Order()
 	if err != nil || order.Group == nil || ours != nil && maps.Equal(ours.Dirs, order.Group.Dirs) {
-		return nil //nolint:nilerr // a box that cannot be read names none
+		return nil //nolint:nilerr // a box that cannot be read names no group
 	}
 	if err := order.Group.Group().Remove(ctx); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"torno/sandbox/gvisor/groups"
 )
 
-// guaranteesOf is what a launcher enforces with the control groups that it has, or why it has none.
+// guaranteesOf returns the guarantees that a launcher enforces with these control groups. If it has no groups, the
+// guarantees say why.
 func guaranteesOf(groups groups.Groups) sandbox.Guarantees {
 	all := sandbox.Guarantees{}
 	for key, by := range map[sandbox.GuaranteeKey]string{
@@ -35,7 +36,7 @@ func guaranteesOf(groups groups.Groups) sandbox.Guarantees {
 	return all
 }
 
-// ordinary takes out of a launcher's guarantees what an ordinary user cannot give.
+// ordinary removes the guarantees that an ordinary user cannot give.
 func ordinary(all sandbox.Guarantees) {
 	all[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a watcher that is not root can run sandboxes as itself only"}
 	all[sandbox.MountsByHandle] = sandbox.Guarantee{

@@ -16,7 +16,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// openImages opens the cache, which tells of what takes long.
+// openImages opens the image cache, which reports its progress on slow work.
 func (l *Launcher) openImages(ctx context.Context) (err error) {
 	l.images, err = images.Open(ctx, images.Options{
 		Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress, Apart: l.options.Bases.Apart,
@@ -25,7 +25,7 @@ func (l *Launcher) openImages(ctx context.Context) (err error) {
 	return err
 }
 
-// tellProgress tells of every tenth of an image. It is called for every MiB, and at the end.
+// tellProgress logs every tenth of an image. It is called for every MiB, and at the end.
 func (l *Launcher) tellProgress(image string, done, total int64) {
 	const step = 1 << 20
 	if total <= 0 || done < total && done*10/total == (done-step)*10/total {
@@ -34,7 +34,7 @@ func (l *Launcher) tellProgress(image string, done, total int64) {
 	l.options.Log.Info("fetching an image", "image", image, "percent", done*100/total, "bytes", total)
 }
 
-// isNews says whether an image was not asked for before, so that it may have been brought just now.
+// isNews reports whether an image is used for the first time, so that it may have been fetched just now.
 func (l *Launcher) isNews(digest string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *making) layRoot(ctx context.Context) error {
 	return m.layImage(ctx)
 }
 
-// layImage finds the image that the root shows.
+// layImage finds the root's image and lays it.
 func (m *making) layImage(ctx context.Context) (err error) {
 	if m.image, err = m.getImage(ctx); err != nil {
 		return err
@@ -67,12 +67,13 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	return m.recipe.LayImage(m.tree, m.image.Root(), filepath.Join(m.Slot.Path(), "layer"), m.shared.system.Etc)
 }
 
-// isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.
+// isHidden reports whether a view lies over a VOLUME of the image. The files there belong to the parent, so there is no
+// place for a cover.
 func (m *making) isHidden(volume string) bool {
 	return slices.ContainsFunc(m.Spec.Mounts, func(mount sandbox.Mount) bool { return paths.Within(mount.Prefix, volume) })
 }
 
-// getImage finds an image, or brings it where it may.
+// getImage finds an image. It fetches the image if the profile allows it.
 func (m *making) getImage(ctx context.Context) (*images.Image, error) {
 	ref, err := images.Parse(m.Spec.RootFS.Image)
 	if err != nil {
@@ -93,8 +94,8 @@ func (m *making) getImage(ctx context.Context) (*images.Image, error) {
 	return image, nil
 }
 
-// imageLock is what keeps the image of a sandbox in the cache, for its keeper, which lives as long as the sandbox. It is nil
-// for a sandbox without an image, and for one on a directory of the operator's.
+// imageLock returns the lock that keeps a sandbox's image in the cache. The keeper holds it as long as the sandbox
+// lives. imageLock returns nil for a sandbox without an image, and for an image that is a directory of the operator's.
 func (l *Launcher) imageLock(id string) (*os.File, error) {
 	r, err := l.boxes.Read(id)
 	if err != nil || r.Image == "" {
@@ -113,7 +114,7 @@ func (l *Launcher) imageLock(id string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "the image's lock"), nil
 }
 
-// dropImages lets go of all images.
+// dropImages releases all images.
 func (l *Launcher) dropImages() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// Kind is how the rest of the watcher knows this launcher.
+// Kind describes this launcher to the rest of the watcher.
 var Kind = &launcher.Kind{
 	Name: Name,
 	Nature: doctor.Nature{
@@ -31,7 +31,7 @@ var Kind = &launcher.Kind{
 	Purge: purge,
 }
 
-// The keys of the configuration.
+// These are the launcher's keys in the configuration.
 const (
 	runscKey  = "runsc"
 	keeperKey = "keeper"
@@ -46,7 +46,7 @@ func unsuited(fs sandbox.RootFS) string {
 	return fmt.Sprintf("%s may be anything, and gVisor has images by their digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
 }
 
-// unusable is an error with its next step.
+// unusable adds the next step to an error.
 func unusable(err error) error {
 	if err == nil {
 		return nil
@@ -62,7 +62,7 @@ func unusable(err error) error {
 	return e
 }
 
-// keeperName is the program that stays beside each sandbox.
+// keeperName is the name of the program that runs beside each sandbox.
 const keeperName = "sandbox-keeper"
 
 func reach(_ context.Context, s launcher.Settings) error {
@@ -85,7 +85,7 @@ func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
 	return New(ctx, options)
 }
 
-// findPrograms finds runsc, of a version that may be used, and the keeper.
+// findPrograms finds the keeper and a runsc whose version may be used.
 func findPrograms(ctx context.Context, s launcher.Setting) (program, keeper string, err error) {
 	found, err := runsc.Find(s.Settings.Text(runscKey))
 	if err != nil {

@@ -28,39 +28,39 @@ import (
 // Launcher launches sandboxes with gVisor. It is safe for concurrent use.
 type Launcher struct {
 	options  Options
-	rootless bool // an ordinary user's
+	rootless bool // the watcher is an ordinary user's
 	boxes    *boxes.Boxes
 	images   *images.Cache
 	slots    *mounts.Slots
 	idmaps   *mounts.IDMaps
 	groups   groups.Groups
-	filter   []byte // of system calls, for init
+	filter   []byte // the filter of system calls, for init
 	shared   shared
 
 	guarantees sandbox.Guarantees
 	unattested string // why the host cannot look into sandboxes
-	unbound    error  // why a sandbox's kernel cannot show later what arrives at a prefix itself
-	turns      turns  // of sandboxes that start
+	unbound    error  // why a sandbox's kernel cannot bind a mount at a prefix later; nil if it can
+	turns      turns  // for sandboxes that start
 	busy       *busy
 	attached   local.Attached
 
 	mu    sync.Mutex
-	held  map[string]holding      // by id
-	seen  map[string]bool         // images that were there when they were asked for last
-	lines map[string]*keeper.Line // of sandboxes that are not open yet
-	pins  map[string]local.Pins   // of sandboxes whose keeper will mount
-	ahead map[string]*ahead       // of sandboxes that were made ahead of a run
+	held  map[string]holding      // by sandbox id
+	seen  map[string]bool         // digests of the images that were used before
+	lines map[string]*keeper.Line // lines from the start of sandboxes that were not opened yet
+	pins  map[string]local.Pins   // for sandboxes whose keeper has to mount
+	ahead map[string]*ahead       // sandboxes that were made ahead of a run
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
 
-// holding is what a sandbox has of what there is only once.
+// holding is a sandbox's share of the things that exist only once.
 type holding struct {
 	slot  *mounts.Slot
 	image *images.Image // nil with the host's programs
 }
 
-// release gives it back. It can be repeated until it succeeds.
+// release gives the share back. It can be repeated until it succeeds.
 func (h holding) release() error {
 	if err := h.slot.Free(); err != nil {
 		return err
@@ -71,14 +71,14 @@ func (h holding) release() error {
 	return h.image.Close()
 }
 
-// shared is what all sandboxes share.
+// shared holds the files that all sandboxes share.
 type shared struct {
 	system  hostroot.System
-	nothing string // a file of our own without a byte
+	nothing string // an empty file of our own
 	init    string // the directory of sandbox-init
 }
 
-// names are the directories that a sandbox has in it, by their names.
+// names returns the names of the shared directories that a sandbox uses.
 func (s shared) names(host bool) []string {
 	if !host {
 		return []string{filepath.Base(s.init)}
@@ -86,8 +86,9 @@ func (s shared) names(host bool) []string {
 	return []string{filepath.Base(s.init), filepath.Base(s.system.Etc)}
 }
 
-// New prepares what sandboxes share, takes up what an earlier life has left, removes what that left unfinished, and tries
-// with a throw-away sandbox that all of it works here. Close ends the Launcher; sandboxes live on.
+// New prepares the files that sandboxes share, and takes over the sandboxes from before a restart. It removes
+// everything that was left unfinished. Then it tries with a throw-away sandbox whether everything works here. Close
+// ends the Launcher; sandboxes live on.
 func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	options, err = options.checked()
 	if err != nil {
@@ -109,7 +110,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	return l, nil
 }
 
-// newLauncher has nothing on the machine yet.
+// newLauncher returns a Launcher that has made nothing on the machine yet.
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes.In(filepath.Join(options.StateDir, Name), Name), idmaps: mounts.NewIDMaps(),
@@ -119,17 +120,17 @@ func newLauncher(options Options) *Launcher {
 	}
 }
 
-// dir is where the launcher keeps its own.
+// dir returns the launcher's own directory.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, Name) }
 
 func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
 
-// runsc is the program, for the sandboxes of this launcher.
+// runsc returns the program for the sandboxes of this launcher.
 func (l *Launcher) runsc() command.Runsc {
 	return command.Runsc{Program: l.options.Runsc, Home: l.dir()}
 }
 
-// findRuntime finds runsc and looks at its version.
+// findRuntime finds runsc and checks its version.
 func (l *Launcher) findRuntime(ctx context.Context) error {
 	program, err := runsc.Find(l.options.Runsc)
 	if err != nil {
@@ -146,7 +147,7 @@ func (l *Launcher) findRuntime(ctx context.Context) error {
 	return mayUnshare()
 }
 
-// prepare makes what all sandboxes share.
+// prepare makes the files that all sandboxes share.
 func (l *Launcher) prepare(context.Context) (err error) {
 	if err := l.boxes.Make(); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (l *Launcher) openSlots(context.Context) (err error) {
 	return err
 }
 
-// Site is the id of the launcher's directory.
+// Site returns the id of the launcher's directory.
 func (l *Launcher) Site(context.Context) (string, error) {
 	if err := l.boxes.Prove(); err != nil {
 		return "", err
@@ -184,7 +185,7 @@ func (l *Launcher) Site(context.Context) (string, error) {
 	return l.boxes.Site(), nil
 }
 
-// Check says what is enforced, and that the runtime is there.
+// Check returns the enforced guarantees. It fails if the runtime is gone.
 func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
 	if _, err := os.Stat(l.options.Runsc); err != nil {
 		return nil, fmt.Errorf("look for gVisor: %w", err)
@@ -192,7 +193,8 @@ func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
 	return maps.Clone(l.guarantees), nil
 }
 
-// Close ends all attachments and lets go of the slots and images. Sandboxes that run go on, and their keepers hold their images.
+// Close ends all attachments and releases the slots and images. Running sandboxes go on, and their keepers hold their
+// images.
 func (l *Launcher) Close() error {
 	l.mu.Lock()
 	lines := slices.Collect(maps.Values(l.lines))
@@ -210,7 +212,7 @@ func (l *Launcher) Close() error {
 	return errors.Join(errs...)
 }
 
-// dropNamespace takes away what runsc has mounted for all sandboxes. It stays as long as there are any.
+// dropNamespace removes the network namespace that runsc has mounted for all sandboxes, unless sandboxes are left.
 func (l *Launcher) dropNamespace() error {
 	ids, err := l.boxes.All()
 	if len(ids) > 0 || errors.Is(err, fs.ErrNotExist) {
@@ -219,16 +221,16 @@ func (l *Launcher) dropNamespace() error {
 	return errors.Join(err, l.runsc().DropNamespace())
 }
 
-// busy are the ids of sandboxes that are being made, started or removed.
+// busy holds the ids of sandboxes that are being made, started or removed.
 type busy struct {
 	mu    sync.Mutex
 	ids   map[string]bool
-	freed chan struct{} // closed when one of them is done, and replaced
+	freed chan struct{} // closed when one of them is done, and then replaced
 }
 
 func newBusy() *busy { return &busy{ids: map[string]bool{}, freed: make(chan struct{})} }
 
-// lock keeps others from making, starting or removing the same sandbox meanwhile.
+// lock keeps other callers from making, starting or removing the same sandbox until unlock.
 func (b *busy) lock(ctx context.Context, id string) (unlock func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

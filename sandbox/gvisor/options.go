@@ -6,15 +6,16 @@ import (
 	"torno/sandbox/local"
 )
 
-// Options say what a Launcher works with, beside what every launcher does. KeeperPath is required.
+// Options are the settings of a Launcher, in addition to the settings that every launcher has. KeeperPath is required.
 type Options struct {
 	local.Options
-	// KeeperPath is the program sandbox-keeper. Runsc is gVisor's, which is looked for beside our own program and in PATH where it
-	// is not given.
+	// KeeperPath is the path of the program sandbox-keeper. Runsc is the path of gVisor's program; if it is "", the
+	// launcher looks beside our own program and in PATH.
 	KeeperPath, Runsc string
-	// ImageCache bounds what unpacked images take on the disk; 0 is the default.
+	// ImageCache bounds the disk space of unpacked images, in bytes; 0 means the default.
 	ImageCache int64
-	// Floor and FloorFiles are the bytes and inodes that unpacking an image leaves free on the state's file system.
+	// Floor and FloorFiles are the bytes and inodes that must stay free on the state's file system when an image is
+	// unpacked.
 	Floor, FloorFiles int64
 }
 

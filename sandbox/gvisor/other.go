@@ -11,10 +11,10 @@ import (
 	"torno/sandbox"
 )
 
-// Launcher only lets the rest of the program compile; there is never one.
+// Launcher only lets the rest of the program compile; no value of it is ever made.
 type Launcher struct{ sandbox.Launcher }
 
-// New says where it would work, as do the others.
+// New returns an error that says that gVisor needs Linux. So do the other functions here.
 func New(context.Context, Options) (*Launcher, error) { return nil, errNeedsLinux }
 
 func Reach(Options) error { return errNeedsLinux }

@@ -17,17 +17,17 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// ahead is what is known of a sandbox that was made ahead of a run, until one comes.
+// ahead holds the launcher's knowledge of a sandbox that was made ahead, until its run comes.
 type ahead struct {
 	nonce   string
 	who     mounts.Identity
-	sockets []sandbox.Socket // where sockets arrive
+	sockets []sandbox.Socket // the places for sockets
 }
 
-// errOrdinary says why an ordinary user's launcher makes none.
+// errOrdinary says why an ordinary user's launcher makes no sandboxes ahead.
 var errOrdinary = errors.New("a watcher that is not root may mount nothing in a sandbox that has begun: its keeper gives that right up before")
 
-// CanPrepare says why sandboxes cannot be made ahead of runs here, nil where they can.
+// CanPrepare returns nil if sandboxes can be made ahead of runs here, or else the reason why not.
 func (l *Launcher) CanPrepare() error {
 	switch {
 	case l.rootless:
@@ -40,11 +40,13 @@ func (l *Launcher) CanPrepare() error {
 	return nil
 }
 
-// lateDir is where a sandbox finds what arrives at a prefix itself. gVisor's kernel opens the root of a mount once, when the sandbox
-// begins, and asks anew only below it. So a view lies here, the mounts arrive in it, and the kernel is told to bind them at the prefix.
+// lateDir returns the path of a view whose mount arrives later at its prefix itself. gVisor's kernel opens the root of
+// a mount once, when the sandbox begins, and asks the host again only below it. So such a view lies in its lateDir, the
+// mount arrives inside it, and the kernel is told to bind it at the prefix.
 func lateDir(view int) string { return path.Join(bundle.LateDir, strconv.Itoa(view)) }
 
-// seen is where the gofer sees what lies in a view. It knows nothing of what the sandbox's kernel binds.
+// seen returns the path where the gofer sees a mount of a view. The gofer knows nothing of the binds that the sandbox's
+// kernel makes.
 func seen(v local.View, target string) (string, error) {
 	if v.OnTheWay() {
 		return target, nil
@@ -53,7 +55,7 @@ func seen(v local.View, target string) (string, error) {
 	return path.Join(lateDir(v.Number), rel), err
 }
 
-// Prepare makes a sandbox of a shape, of which nothing runs. Start and Open go on with it, as with every other one.
+// Prepare makes a sandbox of a given shape without a run. Start and Open work with it as with every other sandbox.
 func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.Shape) (h sandbox.Handle, err error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
@@ -86,7 +88,8 @@ func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sand
 	return m.boxes.Handle(m.record), nil
 }
 
-// layPlaces makes the views, which are empty and closed, and the places over which the sandbox's kernel is to bind what arrives.
+// layPlaces makes the views, which are empty and closed. It also makes the places where the sandbox's kernel will bind
+// mounts later.
 func (m *making) layPlaces(context.Context) error {
 	for _, v := range local.Views(m.Spec.Mounts) {
 		source, err := m.Slot.ViewDir(v.Number)
@@ -112,7 +115,7 @@ func (m *making) layPlaces(context.Context) error {
 	return errors.Join(m.record.Views.Frame(m.Slot), m.record.Views.Seal(m.Slot))
 }
 
-// addDoors makes the channels of doors of which it is not known yet where they lead.
+// addDoors makes the channels for doors whose sockets are not known yet.
 func (m *making) addDoors(context.Context) error {
 	for _, socket := range m.Spec.Sockets {
 		m.doors = append(m.doors, keeper.Door{})
@@ -125,8 +128,8 @@ func (m *making) writeUser(context.Context) error {
 	return errors.Join(m.showFiles(), local.WriteBase(m.Slot.RunDir(), m.who, m.filter))
 }
 
-// Furnish brings a run into a sandbox that was made ahead, whose init holds. A *delegation.Refusal is the request's; after any error the
-// sandbox is to be removed.
+// Furnish brings a run into a sandbox that was made ahead and whose init holds. A *delegation.Refusal is the fault of
+// the request. After any error the sandbox has to be removed.
 func (l *Launcher) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.Spec) (sandbox.Handle, error) {
 	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return h, err
@@ -142,7 +145,7 @@ func (l *Launcher) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.S
 	}
 	l.mu.Lock()
 	place, held := l.ahead[h.ID], l.held[h.ID]
-	delete(l.ahead, h.ID) // once
+	delete(l.ahead, h.ID) // it can be furnished only once
 	l.mu.Unlock()
 	if place == nil || !record.Ahead {
 		return h, fmt.Errorf("furnish sandbox %s, which was not made ahead of a run: %w", h.ID, sandbox.ErrNotHeld)
@@ -162,7 +165,7 @@ type arrival struct {
 	place *ahead
 }
 
-// layArrived moves the run's mounts into the views, where the sandbox's gofer sees them from then on.
+// layArrived moves the run's mounts into the views. From then on the sandbox's gofer sees them.
 func (a *arrival) layArrived(context.Context) error {
 	frames := lay.Views{Frames: a.record.Views.Frames}
 	if err := frames.Unseal(a.Slot); err != nil {
@@ -200,7 +203,7 @@ func (a *arrival) tellKeeper(ctx context.Context) error {
 	return a.boxes.Keeper(string(a.ID)).Bring(ctx, news)
 }
 
-// note writes down what the sandbox is now.
+// note updates the record of the sandbox with the run.
 func (a *arrival) note(context.Context) error {
 	a.record.Ahead = false
 	a.record.Device, a.record.Inode = a.Pins.Workspace()
@@ -217,7 +220,8 @@ func (a *arrival) note(context.Context) error {
 	return a.boxes.Rewrite(a.record)
 }
 
-// tellAll tells the sandbox's kernel of the mounts, and meanwhile everything else of the run. The kernel takes longer than all the rest.
+// tellAll tells the sandbox's kernel about the mounts, and does everything else for the run at the same time. The
+// kernel takes longer than all the rest.
 func (a *arrival) tellAll(ctx context.Context) error {
 	var bound error
 	var binding sync.WaitGroup
@@ -227,7 +231,7 @@ func (a *arrival) tellAll(ctx context.Context) error {
 	return errors.Join(err, bound)
 }
 
-// bindArrived has the sandbox's kernel show at a prefix what arrives at the prefix itself.
+// bindArrived makes the sandbox's kernel bind, at each prefix, the mount that arrives at the prefix itself.
 func (a *arrival) bindArrived(ctx context.Context) error {
 	for _, v := range local.Views(a.Spec.Mounts) {
 		if v.OnTheWay() {
@@ -244,7 +248,7 @@ func (a *arrival) bindArrived(ctx context.Context) error {
 	return nil
 }
 
-// Weigh is how much memory a sandbox takes, as its control group counts it.
+// Weigh returns how much memory a sandbox uses, as its control group counts it, or 0 if that is not known.
 func (l *Launcher) Weigh(h sandbox.Handle) int64 {
 	sentry, err := l.boxes.Keeper(h.ID).Sentry()
 	if err != nil || l.groups.Err() != nil {

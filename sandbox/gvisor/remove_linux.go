@@ -11,7 +11,7 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// List returns all boxes. A sandbox whose keeper was killed is killed, too, before it is listed as ended.
+// List returns all boxes. If a sandbox's keeper was killed, List kills the sandbox too before it lists it as ended.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	ids, err := l.boxes.All()
 	if err = errors.Join(l.boxes.Prove(), err); err != nil {
@@ -60,7 +60,8 @@ func (l *Launcher) find(ctx context.Context, id string) (sandbox.Handle, error) 
 	return h, err
 }
 
-// afterKeeper is how a sandbox ended whose keeper is gone. Where that is not known, the sandbox is dead afterwards.
+// afterKeeper returns how a sandbox without a keeper ended. If the end is not known, afterKeeper makes sure that the
+// sandbox is dead.
 func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, error) {
 	if _, err := l.boxes.Read(id); err != nil {
 		return sandbox.Exit{}, err
@@ -78,7 +79,7 @@ func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, er
 	return sandbox.Exit{Unknown: true, Why: "its keeper was killed"}, nil
 }
 
-// Remove ends what runs and removes the sandbox.
+// Remove ends a running sandbox and removes it.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return err
@@ -107,8 +108,8 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	return l.discard(r)
 }
 
-// discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
-// crash leaves, and not a slot without a box.
+// discard removes everything of a sandbox that does not run. It frees the slot first: so a crash can leave a box
+// without a slot, but never a slot without a box.
 func (l *Launcher) discard(r boxes.Record) error {
 	if err := l.release(r); err != nil {
 		return err

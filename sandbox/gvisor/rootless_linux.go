@@ -17,11 +17,11 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// A watcher that is an ordinary user's can neither mount where others see it nor give its sandboxes users of their own. So
-// what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
-// sandbox runs as the watcher's user, which is the only one there.
+// A watcher that runs as an ordinary user can neither make mounts that other processes see, nor give its sandboxes
+// other users. So the mounts that root's launcher makes by itself go into a plan, and the keeper makes them in
+// namespaces of the sandbox. The sandbox runs as the watcher's user, the only user there.
 
-// identify decides as which user the sandbox runs, and which process mounts for it.
+// identify decides which user the sandbox runs as, and which process mounts for it.
 func (m *making) identify() (err error) {
 	m.tree, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
 	if m.rootless {
@@ -32,7 +32,8 @@ func (m *making) identify() (err error) {
 	return err
 }
 
-// ourselves is the watcher's user, to whom a workspace has to belong: no other could be written there.
+// ourselves returns the watcher's user. The workspace has to belong to this user: in any other workspace the sandbox
+// could not write.
 func ourselves(pins local.Pins) (mounts.Identity, error) {
 	we := mounts.Identity{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
 	who, err := pins.Owner()
@@ -66,7 +67,7 @@ func (m *making) layViews() error {
 	return views.Seal(m.Slot)
 }
 
-// planViews says what is to lie in the slot. The mounts are in the order of their handles.
+// planViews plans the views of the slot. The mounts are in the order of their handles.
 func (m *making) planViews() (lay.Views, error) {
 	held := m.Pins.Held()
 	planned := lay.Views{Mounts: make([]lay.Mount, len(held))}
@@ -88,15 +89,15 @@ func (m *making) planViews() (lay.Views, error) {
 	return planned, nil
 }
 
-// keepPins holds what was found until the keeper has mounted it: nothing else can get its device and inode meanwhile. Who
-// calls it has the lock.
+// keepPins keeps the pins open until the keeper has mounted them: until then no other file can get their device and
+// inode. The caller holds the lock.
 func (m *making) keepPins() {
 	if m.plan != nil {
 		m.pins[string(m.ID)], m.Pins = m.Pins, local.Pins{}
 	}
 }
 
-// takePins are those of a sandbox, for one taker.
+// takePins returns the pins of a sandbox and forgets them, so that only one caller gets them.
 func (l *Launcher) takePins(id string) local.Pins {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +115,8 @@ func (l *Launcher) dropPins() {
 	clear(l.pins)
 }
 
-// startKeeper starts a keeper apart from our terminal, and where it may mount if we may not.
+// startKeeper starts a keeper outside our terminal session. If we may not mount, it starts the keeper in a namespace
+// where the keeper may.
 func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, error) {
 	box := l.boxes.Keeper(id)
 	lock, err := l.imageLock(id)
@@ -147,7 +149,8 @@ func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, er
 	return line, err
 }
 
-// pinAgain finds what an earlier life of the watcher has found. It need not be the same: the keeper compares.
+// pinAgain finds the mounts of the plan again after a restart of the watcher. They need not be the same files: the
+// keeper compares them.
 func (l *Launcher) pinAgain(box keeper.Box) (local.Pins, error) {
 	order, err := box.Order()
 	if err != nil {

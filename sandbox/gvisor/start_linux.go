@@ -15,7 +15,8 @@ import (
 	"torno/sandbox/local"
 )
 
-// Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
+// Start starts a keeper, which starts the sandbox, where init then holds. The first attachment exists before that, so
+// that it misses no output.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return err
@@ -53,11 +54,13 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	return nil
 }
 
-// startsEach is how many sandboxes start at once for each processor. More would all be slower, and none sooner.
+// startsEach bounds how many sandboxes start at once for each processor. With more, all would be slower and none would
+// be ready sooner.
 const startsEach = 2
 
-// start checks what is mounted in the slot, and waits for its turn; after the check runsc uses nothing else. It checks first: the file
-// systems that it asks are a parent's, and one that hangs must hold no turn of others.
+// start checks the mounts in the slot, and then waits for its turn. After the check runsc uses no other mounts. The
+// check comes before the turn because it asks a parent's file systems: one that hangs must not hold up other sandboxes'
+// turns.
 func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	id := string(r.Sandbox)
 	if err := l.proveViews(r); err != nil {
@@ -83,13 +86,14 @@ func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	return nil
 }
 
-// turnTime is how long a start may keep others waiting. A start that takes longer hangs, and gives its turn back before it ends.
+// turnTime bounds how long a start may keep others waiting. A start that takes longer hangs; it gives its turn back
+// before it ends.
 const turnTime = 10 * time.Second
 
-// turns are as many as there is room for. Each that is taken is in the channel.
+// turns is a channel with room for all turns; it holds one element for each turn that is taken.
 type turns chan struct{}
 
-// take waits for a turn, and returns how to give it back, which can be repeated.
+// take waits for a turn and returns a function that gives it back. The function can be called again without effect.
 func (t turns) take(ctx context.Context) (giveBack func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -104,8 +108,8 @@ func (t turns) take(ctx context.Context) (giveBack func(), err error) {
 	}, nil
 }
 
-// proveViews compares what lies in a sandbox's slot with what was placed there. An ordinary user's keeper does it, in whose
-// namespace the mounts are.
+// proveViews compares the mounts in a sandbox's slot with the ones that were placed there. For an ordinary user the
+// keeper does this, because the mounts are in its namespace.
 func (l *Launcher) proveViews(r boxes.Record) error {
 	if len(r.Views.Mounts) == 0 && !r.Ahead {
 		return errors.New("its record names no mounts to compare with: remove it, and ask again")
@@ -122,8 +126,8 @@ func (l *Launcher) proveViews(r boxes.Record) error {
 	return r.Views.Prove(held.slot)
 }
 
-// Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or
-// what a keeper that is gone has left of it.
+// Open follows a sandbox. The first call gets the line from the start, which misses nothing. Later calls get the
+// keeper's log, or the rest of it if the keeper is gone.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return nil, err
@@ -158,7 +162,7 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 	return follow.New(l.followed(h.ID, r.Stdin), line, first, &l.attached), nil
 }
 
-// followed is a sandbox for an attachment to it.
+// followed describes a sandbox for an attachment.
 func (l *Launcher) followed(id string, stdin bool) follow.Sandbox {
 	return follow.Sandbox{
 		ID: id, Box: l.boxes.Keeper(id), Stdin: stdin,
@@ -171,7 +175,7 @@ func (l *Launcher) followed(id string, stdin bool) follow.Sandbox {
 	}
 }
 
-// takeLine is the line from the beginning, for one taker.
+// takeLine returns the line from the start of a sandbox and forgets it, so that only one caller gets it.
 func (l *Launcher) takeLine(id string) *keeper.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()

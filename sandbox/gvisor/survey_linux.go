@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/gvisor/groups"
 )
 
-// Reach says quickly, and without making anything, whether there may be sandboxes here.
+// Reach checks quickly whether sandboxes may be possible here. It makes nothing.
 func Reach(o Options) error {
 	if _, err := runsc.Find(o.Runsc); err != nil {
 		return err
@@ -25,7 +25,7 @@ func Reach(o Options) error {
 	return mayUnshare()
 }
 
-// mayUnshare says whether gVisor gets the user namespace that it shuts itself into.
+// mayUnshare returns an error if gVisor cannot get the user namespace in which it isolates itself.
 func mayUnshare() error {
 	most, err := os.ReadFile("/proc/sys/user/max_user_namespaces")
 	if err == nil && strings.TrimSpace(string(most)) == "0" {
@@ -39,10 +39,11 @@ func mayUnshare() error {
 	return nil
 }
 
-// noExec is the flag of a file system whose programs do not run, as statfs(2) has it.
+// noExec is the flag of statfs(2) for a file system that does not execute programs.
 const noExec = 0x8
 
-// mayExecute says whether programs that lie in a directory run. Those of a sandbox's init and of images lie in the state.
+// mayExecute returns an error if programs in a directory cannot be executed. sandbox-init and the programs of images
+// lie in the state directory.
 func mayExecute(dir string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
@@ -55,7 +56,7 @@ func mayExecute(dir string) error {
 	return nil
 }
 
-// About is the program in the words of the doctor.
+// About describes the program for the doctor.
 func About(ctx context.Context, o Options) (doctor.Launcher, error) {
 	program, err := runsc.Find(o.Runsc)
 	if err != nil {
@@ -86,7 +87,8 @@ func machine() string {
 	return unix.ByteSliceToString(name.Machine[:])
 }
 
-// Left are the installations whose sandboxes have control groups on this machine. Where their state is, nothing says.
+// Left returns the installations whose sandboxes have control groups on this machine. It cannot tell where their state
+// directories are.
 func Left() (all []doctor.Leftover, err error) {
 	sandboxes, err := groups.Left()
 	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {

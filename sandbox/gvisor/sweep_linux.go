@@ -15,8 +15,8 @@ import (
 	"torno/sandbox/local"
 )
 
-// Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
-// needs Installation, StateDir and Known: what a run's sandbox has while its directory is not here stays.
+// Purge removes everything of an installation except its files, even if no sandbox can be made any more. It needs the
+// options Installation, StateDir and Known. It removes nothing while a run's sandbox lies in another directory.
 func Purge(ctx context.Context, options Options) (err error) {
 	if options.Options, err = options.CheckedForPurge(); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -35,7 +35,8 @@ func Purge(ctx context.Context, options Options) (err error) {
 	return l.purge(ctx)
 }
 
-// reachesAll refuses to purge while a run's sandbox is in another directory: its processes and its control group are here.
+// reachesAll refuses to purge while a run's sandbox lies in another directory: the sandbox's processes and its control
+// group are still on this machine.
 func (l *Launcher) reachesAll() (err error) {
 	if len(l.options.Known) == 0 {
 		return nil
@@ -62,7 +63,7 @@ func (l *Launcher) purge(ctx context.Context) error {
 	return errors.Join(errors.Join(errs...), l.slots.Sweep(nil), l.dropGroups(ctx))
 }
 
-// dropGroups removes all control groups of the installation, and the one that they are in.
+// dropGroups removes all control groups of the installation, and then the group that contains them.
 func (l *Launcher) dropGroups(ctx context.Context) error {
 	if err := l.sweepGroups(ctx, nil); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (l *Launcher) dropGroups(ctx context.Context) error {
 	return l.groups.Drop(ctx)
 }
 
-// sweep takes up what an earlier life left, and removes what it left unfinished.
+// sweep takes over the sandboxes from before a restart, and removes everything that was left unfinished.
 func (l *Launcher) sweep(ctx context.Context) error {
 	ids, err := l.boxes.All()
 	if err != nil {
@@ -115,7 +116,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
 }
 
-// elsewhere are the sandboxes of runs that have not ended whose box is in another directory than this one.
+// elsewhere returns the sandboxes of unended runs whose boxes lie in another directory.
 func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	for _, h := range l.options.Known {
 		if h.On(l.boxes.Site()) != nil {
@@ -125,8 +126,8 @@ func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	return all
 }
 
-// keepElsewhere takes the slots of sandboxes in another directory, and gives none of them back: their user ids are in use. Their control
-// groups, which all directories share, are noted as kept.
+// keepElsewhere takes the slots of sandboxes in another directory and never gives them back, because their user ids are
+// in use. It marks their control groups as kept, because all directories share the groups.
 func (l *Launcher) keepElsewhere(kept map[string]bool) error {
 	for _, h := range l.elsewhere() {
 		kept[h.ID] = true
@@ -137,8 +138,8 @@ func (l *Launcher) keepElsewhere(kept map[string]bool) error {
 	return nil
 }
 
-// holdSlots keeps every slot that something lies in from being emptied or given away: one of them, with its identity, is that of a
-// sandbox whose record cannot be read.
+// holdSlots keeps every slot that is not empty from being emptied or given away. One of these slots, with its identity,
+// belongs to a sandbox whose record cannot be read.
 func (l *Launcher) holdSlots() error {
 	left, err := l.slots.Leftovers()
 	for _, number := range left {
@@ -156,7 +157,7 @@ func (l *Launcher) takeUp(ctx context.Context, r boxes.Record) (err error) {
 		return err
 	}
 	if r.Image != "" {
-		if held.image, err = l.images.Use(ctx, r.Image); err != nil { // it lives on with what it has mounted
+		if held.image, err = l.images.Use(ctx, r.Image); err != nil { // it lives on with its mounts
 			l.options.Log.Warn("a sandbox's image is not in the cache any more", "sandbox", id, "error", err)
 		}
 	}
@@ -181,11 +182,12 @@ func (l *Launcher) sweepGroups(ctx context.Context, kept map[string]bool) error 
 	return errors.Join(errs...)
 }
 
-// sharedName is what a directory is called that sandboxes share: by its kind, and by what is in it.
+// sharedName matches the name of a directory that sandboxes share: its kind, and a hash of its content.
 var sharedName = regexp.MustCompile(`^(etc|init)-[0-9a-f]{16}$`)
 
-// sweepShared removes the directories of earlier programs and settings that no sandbox has in it any more. Each sandbox's record
-// names its own, whichever watcher made it; while there is one whose record does not say, nothing is removed.
+// sweepShared removes shared directories of earlier programs and settings that no sandbox uses any more. Each sandbox's
+// record names the shared directories that it uses, whichever watcher made the sandbox. If any record does not name
+// them, sweepShared removes nothing.
 func (l *Launcher) sweepShared(context.Context) error {
 	used, known, err := l.boxes.Shared()
 	if err != nil || !known {
@@ -201,7 +203,7 @@ func (l *Launcher) sweepShared(context.Context) error {
 			err = errors.Join(err, os.Rename(filepath.Join(l.dir(), name), filepath.Join(l.dir(), droppedName+name)))
 		}
 	}
-	dropped, _ := filepath.Glob(filepath.Join(l.dir(), droppedName+"*")) // it fails for bad patterns only
+	dropped, _ := filepath.Glob(filepath.Join(l.dir(), droppedName+"*")) // it fails only for bad patterns
 	for _, dir := range dropped {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
@@ -211,5 +213,5 @@ func (l *Launcher) sweepShared(context.Context) error {
 	return nil
 }
 
-// droppedName is before the name of a directory that is being removed: one of which a part is missing is never taken for whole.
+// droppedName is a prefix for directories that are being removed, so that a half-removed directory is never used.
 const droppedName = ".dropped-"

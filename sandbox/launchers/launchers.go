@@ -1,6 +1,6 @@
-// Package launchers is the one list of the launchers that Torno has. A new one is a folder below package sandbox, which
-// describes itself in a launcher.Kind and passes the suite of package sandboxtest, and a line here: the configuration, the
-// help, the doctor and the watcher work from this list.
+// Package launchers is the only list of Torno's launchers. A new launcher needs a folder below package sandbox, where
+// it describes itself in a launcher.Kind and passes the suite of package sandboxtest, and a line here. The
+// configuration, the help, the doctor and the watcher work from this list.
 package launchers
 
 import (
@@ -9,6 +9,6 @@ import (
 	"torno/sandbox/gvisor"
 )
 
-// All are the launchers, in the order in which profiles with "auto" take them: an engine that is there is what this
-// machine's operator runs anyway. A profile that does not name its launcher has the first one.
+// All lists the launchers in the order that profiles with "auto" try them. An installed engine comes first, because the
+// machine's operator runs it anyway. A profile that names no launcher gets the first one.
 var All = launcher.List{docker.Kind, gvisor.Kind}

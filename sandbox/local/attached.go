@@ -24,14 +24,14 @@ func (a *Attached) Add(one sandbox.Attachment) {
 	a.open[one] = true
 }
 
-// Drop forgets an attachment that has come to its end.
+// Drop forgets an attachment that has ended.
 func (a *Attached) Drop(one sandbox.Attachment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, one)
 }
 
-// Close closes all of them. Each attachment drops itself.
+// Close closes all of them. Each attachment then calls Drop itself.
 func (a *Attached) Close() {
 	a.mu.Lock()
 	open := slices.Collect(maps.Keys(a.open))

@@ -9,8 +9,9 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Carriers makes directories in the slot that carry programs, for an engine that binds by path: the host's programs are
-// read-only, and no engine can make a place in them. In each there is a place for every mount that the engine binds there.
+// Carriers makes the directories in the slot that carry programs, for an engine that binds by path. The engine itself
+// cannot make a place among the host's programs, because these are read-only. Each directory gets a place for every
+// mount that the engine binds there.
 func (p Pins) Carriers(slot *mounts.Slot) (all []hostroot.Bind, err error) {
 	for _, v := range Views(p.wanted) {
 		if !v.OnTheWay() || !p.wanted[v.Mounts[0]].Programs {
@@ -34,7 +35,7 @@ func (p Pins) Carriers(slot *mounts.Slot) (all []hostroot.Bind, err error) {
 	return all, nil
 }
 
-// makeCarried makes a directory or an empty file, with directories on the way, all open to every user.
+// makeCarried makes a directory or an empty file, and the directories above it, all open to every user.
 func makeCarried(dir, rel string, isDir bool) error {
 	names := strings.Split(rel, string(os.PathSeparator))
 	last := len(names) - 1

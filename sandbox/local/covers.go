@@ -9,20 +9,20 @@ import (
 	"torno/sandbox"
 )
 
-// maxVolumes bounds how many VOLUMEs of an image are covered, since each cover has memory of its own.
+// maxVolumes bounds how many VOLUMEs of an image are covered, because each cover has memory of its own.
 const maxVolumes = 8
 
 // reserved are the parts of a sandbox that no image may change: the kernel's file systems, /etc, and our own directory.
 var reserved = []string{"/proc", "/sys", "/dev", "/etc", "/run/torno"}
 
-// Covers returns the VOLUMEs of an image that need a private directory over them: all but those that the sandbox mounts
-// anyway. It refuses a VOLUME that is, holds or lies in a path of ours: the child could write there, and ours would be
-// hidden.
+// Covers returns the VOLUMEs of an image that need a private directory over them. It leaves out those where the sandbox
+// mounts something anyway. It refuses a VOLUME that is, holds or lies in a path of ours: the child could write there,
+// and our files would be hidden.
 func Covers(volumes []string, spec sandbox.Spec) ([]string, error) {
 	return covers(volumes, reserved, targets(spec))
 }
 
-// targets returns the paths at which a sandbox has mounts of its own.
+// targets returns the paths where a sandbox has mounts of its own.
 func targets(spec sandbox.Spec) []string {
 	all := []string{"/tmp", sandbox.Home}
 	for _, m := range spec.Mounts {

@@ -7,7 +7,7 @@ import (
 	"torno/sandbox"
 )
 
-// ErrClosed is what an attachment's Wait returns after its Close.
+// ErrClosed is the error of an attachment's Wait after Close.
 var ErrClosed = errors.New("the attachment is closed")
 
 // Ended passes the end of a sandbox to everything that waits for it.
@@ -20,19 +20,19 @@ type Ended struct {
 // NewEnded returns the Ended of a sandbox that has not ended yet.
 func NewEnded() *Ended { return &Ended{done: make(chan struct{})} }
 
-// Set says how the sandbox ended, or why that is not known. It is called once.
+// Set stores how the sandbox ended, or why that is not known. It is called once.
 func (e *Ended) Set(exit sandbox.Exit, err error) {
 	e.exit, e.err = exit, err
 	close(e.done)
 }
 
-// Err waits for the end and returns why nothing is known of it, or nil.
+// Err waits for the end. It returns nil, or the reason why nothing is known about the end.
 func (e *Ended) Err() error {
 	<-e.done
 	return e.err
 }
 
-// Wait implements sandbox.Attachment. It returns an end that is known also when ctx is done.
+// Wait implements sandbox.Attachment. If the end is known already, Wait returns it even if ctx is done.
 func (e *Ended) Wait(ctx context.Context) (sandbox.Exit, error) {
 	select {
 	case <-e.done:

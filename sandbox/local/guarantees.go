@@ -7,7 +7,7 @@ import (
 	"torno/sandbox"
 )
 
-// CheckGuarantees refuses a spec that demands what is not enforced here (I3).
+// CheckGuarantees refuses a spec that demands a guarantee which is not enforced here (I3).
 func CheckGuarantees(spec sandbox.Spec, enforced sandbox.Guarantees) error {
 	missing := enforced.Missing(spec.AtLeast)
 	if len(missing) == 0 {

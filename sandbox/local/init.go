@@ -14,9 +14,9 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// StoreInit copies sandbox-init into a directory beneath dir that is named by the program's content, and returns that
-// directory, which holds nothing else. The program arrives whole, by rename. Sandboxes of an earlier watcher may still run
-// another version, in a directory of its own.
+// StoreInit copies sandbox-init into a directory beneath dir and returns this directory. The directory is named after
+// the program's content and holds nothing else. The program arrives complete, by rename. Sandboxes of an earlier
+// watcher may still run another version, which has its own directory.
 func StoreInit(program, dir string) (string, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -39,7 +39,8 @@ func StoreInit(program, dir string) (string, error) {
 
 const programMode = 0o555
 
-// writeProgram writes a file in the directory temp, in the place of one that a start left which was killed, and renames it to target.
+// writeProgram writes a temporary file in the directory temp and renames it to target. It first removes the temporary
+// file of a start that was killed.
 func writeProgram(temp, target string, content []byte) error {
 	next := filepath.Join(temp, ".init-next")
 	if err := os.RemoveAll(next); err != nil {
@@ -49,7 +50,7 @@ func writeProgram(temp, target string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next) // after the rename there is nothing to remove
+	defer os.Remove(next) // does nothing after the rename
 	_, err = file.Write(content)
 	if err := errors.Join(err, file.Chmod(programMode), file.Close()); err != nil {
 		return err

@@ -6,14 +6,14 @@ import (
 	"torno/sandbox"
 )
 
-// The kernel counts these per user, as it counts processes. A sandbox that runs as the owner of its workspace shares the
-// owner's allowance, so it gets a part of it; engines would give much more of both.
+// The kernel counts these per user, as it counts processes. A sandbox that runs as the owner of its workspace shares
+// the owner's allowance, so it gets only a part. Engines would give it much more of both.
 const (
-	PendingSignals = 1024      // also timers
+	PendingSignals = 1024      // timers count too
 	MessageBytes   = 400 << 10 // in POSIX message queues
 )
 
-// checkLimits refuses a limit of 0 or less, which means "none" to engines.
+// checkLimits refuses a limit of 0 or less: to engines it would mean "no limit".
 func checkLimits(limits sandbox.Limits) error {
 	for name, value := range map[string]int64{
 		"memory": limits.Memory, "cpus": limits.CPUs, "pids": limits.Pids, "open_files": limits.OpenFiles,

@@ -14,8 +14,8 @@ import (
 	"torno/sandbox"
 )
 
-// userOf finds the groups of a user in the host's own files. A user without an account has one group at most: the group
-// with the user's own number, where the host gives that number to no other group.
+// userOf finds the groups of a user in the host's own files. A user without an account has at most one group: the group
+// with the user's own number, if the host has no group of this number.
 func userOf(uid uint32) (mounts.User, error) {
 	if we := os.Geteuid(); we != 0 && uint32(we) == uid {
 		return ourselves()
@@ -72,8 +72,8 @@ func withoutAccount(uid uint32, number string) (mounts.User, error) {
 	return mounts.User{UID: uid, GID: mounts.NoGroup}, nil
 }
 
-// pinWorkspace finds the workspace with the rights of its owner, which must be one of the outbox's owners. It tries the
-// rights of each owner in turn, since only a lookup tells which user the workspace belongs to.
+// pinWorkspace finds the workspace with the rights of its owner, who must be one of the outbox's owners. It tries the
+// rights of each owner in turn, because it learns the workspace's owner only from the lookup.
 func pinWorkspace(bases *mounts.Bases, wanted sandbox.Mount, owners []uint32) (*mounts.Pin, mounts.User, error) {
 	var denied error
 	for _, uid := range owners {
@@ -104,7 +104,7 @@ func pinWorkspace(bases *mounts.Bases, wanted sandbox.Mount, owners []uint32) (*
 	return nil, mounts.User{}, denied
 }
 
-// refuseOwner turns down a workspace of a user whose files the outbox's children may not own.
+// refuseOwner refuses a workspace whose owner is not one of the outbox's owners.
 func refuseOwner(who mounts.Identity) error {
 	return &delegation.Refusal{
 		Code: delegation.CodeIdentity, Field: "workspace",
@@ -113,8 +113,8 @@ func refuseOwner(who mounts.Identity) error {
 	}
 }
 
-// checkRunsAs is for a sandbox that runs as the owner of its workspace: never as root, in root's group, or in a group that
-// is not the owner's.
+// checkRunsAs checks a sandbox that runs as the owner of its workspace. Such a sandbox never runs as root, in root's
+// group, or in a group that is not the owner's.
 func checkRunsAs(who mounts.Identity, owner mounts.User) error {
 	refusal := &delegation.Refusal{Code: delegation.CodeIdentity, Field: "workspace"}
 	switch {

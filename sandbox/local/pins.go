@@ -15,15 +15,15 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Pins are the mounts of a spec, each found and opened. All lists are in the spec's order.
+// Pins are the mounts of a spec, all found and opened. All lists are in the spec's order.
 type Pins struct {
 	wanted []sandbox.Mount
 	pins   []*mounts.Pin
 	owner  mounts.User // of the workspace
 }
 
-// Pin finds and opens the files and directories that the request names, and the profile's programs. What the request names it
-// finds with the rights of the workspace's owner, which must be one of owners (I18). Close closes them.
+// Pin finds and opens the paths of the request and the profile's programs. It looks up the request's paths with the
+// rights of the workspace's owner, who must be one of owners (I18). Close closes them.
 func Pin(bases *mounts.Bases, wanted []sandbox.Mount, owners []uint32) (Pins, error) {
 	at := slices.IndexFunc(wanted, func(m sandbox.Mount) bool { return m.Workspace })
 	if at < 0 {
@@ -66,8 +66,8 @@ func pinOne(bases *mounts.Bases, wanted sandbox.Mount, who mounts.User) (*mounts
 	return pin, nil
 }
 
-// pinPrograms opens programs of the operator's, anew for each sandbox, so that a newer version counts from the next run on.
-// Only trusted users can have exchanged them, and no parent reaches them.
+// pinPrograms opens the operator's programs anew for each sandbox, so that a newer version counts from the next run on.
+// Only trusted users can have exchanged the programs, and no parent reaches them.
 func pinPrograms(bases *mounts.Bases, wanted sandbox.Mount) (*mounts.Pin, error) {
 	place := wanted.Source.Base
 	held, err := trust.Places().Open(place)
@@ -82,13 +82,13 @@ func pinPrograms(bases *mounts.Bases, wanted sandbox.Mount) (*mounts.Pin, error)
 	return pin, nil
 }
 
-// closedError is the refusal of a path that one user cannot reach; another owner may.
+// closedError refuses a path that one user cannot reach. Another owner may reach it.
 type closedError struct{ refusal *delegation.Refusal }
 
 func (e *closedError) Error() string { return e.refusal.Error() }
 func (e *closedError) Unwrap() error { return e.refusal }
 
-// Close closes all pins. Mounts made from them stay.
+// Close closes all pins. Mounts that were made from them stay.
 func (p Pins) Close() {
 	for _, pin := range p.pins {
 		if pin != nil {
@@ -100,7 +100,7 @@ func (p Pins) Close() {
 // Held returns the open pins. They still belong to Pins, which closes them.
 func (p Pins) Held() []*mounts.Pin { return p.pins }
 
-// workspace returns the pin of the workspace; nil without one.
+// workspace returns the pin of the workspace, or nil if there is none.
 func (p Pins) workspace() *mounts.Pin {
 	for i, wanted := range p.wanted {
 		if wanted.Workspace {
@@ -110,7 +110,7 @@ func (p Pins) workspace() *mounts.Pin {
 	return nil
 }
 
-// Workspace returns the workspace's device and inode; 0 and 0 without one.
+// Workspace returns the workspace's device and inode, or 0 and 0 if there is none.
 func (p Pins) Workspace() (device, inode uint64) {
 	if pin := p.workspace(); pin != nil {
 		return pin.Dev, pin.Ino
@@ -118,14 +118,15 @@ func (p Pins) Workspace() (device, inode uint64) {
 	return 0, 0
 }
 
-// Owner returns the owner of the workspace, for a sandbox that has to run as that user. It fails where that is not allowed.
+// Owner returns the owner of the workspace, for a sandbox that has to run as this user. It fails if that is not
+// allowed.
 func (p Pins) Owner() (mounts.Identity, error) {
 	pin := p.workspace()
 	return pin.Owner(), checkRunsAs(pin.Owner(), p.owner)
 }
 
-// Paths returns the present paths of the mounts, for an engine that only takes paths. The engine looks them up again, so
-// only init's proof tells what it found.
+// Paths returns the present paths of the mounts, for an engine that accepts only paths. The engine looks the paths up
+// again, so only init's proof shows which file the engine has found.
 func (p Pins) Paths() ([]string, error) {
 	var all []string
 	for i, wanted := range p.wanted {
@@ -141,13 +142,15 @@ func (p Pins) Paths() ([]string, error) {
 	return all, nil
 }
 
-// IDs are how a launcher gives children their rights.
+// IDs tell how a launcher gives children their rights.
 type IDs struct {
 	Range UIDRange
-	// Maps exchange the child's identity for the workspace's owner's, see exchange. Without them every file keeps the owner that it has.
+	// Maps exchange the child's identity for the identity of the workspace's owner (see exchange). If Maps is nil,
+	// every file keeps its owner.
 	Maps *mounts.IDMaps
-	// Own says that the host's kernel judges a child by its own rights. Then a context has no groups, see mounts.IDMaps.Reading. A
-	// runtime that opens files for the child uses root's capabilities, which do not count in such a mount.
+	// Own is true if the host's kernel checks a child by its own rights. Then the files of a context have no groups
+	// (see mounts.IDMaps.Reading). Own is false if a runtime opens files for the child: a runtime uses root's
+	// capabilities, which do not count in such a mount.
 	Own bool
 }
 
@@ -163,15 +166,17 @@ func (p Pins) Lay(slot *mounts.Slot, ids IDs) error {
 	return nil
 }
 
-// exchange returns the user and group of the host that the child's own stand for in a mount. An id that stays the child's
-// own is not exchanged.
+// exchange returns the user and group of the host for which the child's own ids stand in a mount. If an id is the same
+// as the child's, it is not exchanged.
 //
-// The user is the workspace's owner in every mount, so that the child has the owner's rights and no other user's. Root is
-// the exception: below a root that is for reading only the child is not root, even in root's own outbox.
+// The user is the workspace's owner in every mount, so that the child has the rights of this owner and of no other
+// user. Root is the exception: below a root that is only for reading, the child is not root, not even in root's own
+// outbox.
 //
-// The group counts in the workspace alone. There it decides to whom the files belong that the child makes, and a child
-// in a group may do what the group may. So it is the workspace's group where the owner is a member and it is not root's;
-// otherwise the range's first id, which no sandbox has. A sandbox's own id would belong to another sandbox later.
+// The group counts only in the workspace. There it decides to which group the child's new files belong, and a child in
+// a group may do what the group may. So the group is the workspace's group, if the owner is a member of it and it is
+// not root's group. Otherwise it is the range's first id, which no sandbox has; a sandbox's own id would belong to
+// another sandbox later.
 func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange) mounts.Identity {
 	on := child
 	if p.owner.UID != 0 || wanted.Workspace || wanted.Allowed {
@@ -187,9 +192,9 @@ func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange
 	return on
 }
 
-// idmap returns the namespace that says whose files are the child's in a mount, nil where no id is exchanged.
+// idmap returns the namespace that decides which files of a mount belong to the child, or nil if no id is exchanged.
 func (p Pins) idmap(wanted sandbox.Mount, child mounts.Identity, ids IDs) (*os.File, error) {
-	if ids.Maps == nil || wanted.Programs { // to these the child is a stranger
+	if ids.Maps == nil || wanted.Programs { // to these files the child is just another user
 		return nil, nil
 	}
 	switch on := p.exchange(wanted, child, ids.Range); {
@@ -225,7 +230,7 @@ func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids IDs) error {
 	if wanted.Programs && err != nil {
 		return fmt.Errorf("programs of the profile, %s: %w", wanted.Source.Base, err)
 	}
-	if rel == onPrefix && errors.Is(err, mounts.ErrNoPlace) { // a file, in a sandbox that was made ahead and expects a directory
+	if rel == onPrefix && errors.Is(err, mounts.ErrNoPlace) { // a file, in a sandbox made ahead for a directory
 		return fmt.Errorf("%q at its prefix: %w", wanted.Target, err)
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -237,8 +242,8 @@ func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids IDs) error {
 	return err
 }
 
-// Expected returns the mounts that init must find. Hardened says that they were moved in by handle, so that they are nosuid
-// and nodev.
+// Expected returns the mounts that init must find. hardened: they were moved in by handle, so they are nosuid and
+// nodev.
 func (p Pins) Expected(hardened bool) []runfile.Mount {
 	var all []runfile.Mount
 	for i, wanted := range p.wanted {
@@ -249,7 +254,7 @@ func (p Pins) Expected(hardened bool) []runfile.Mount {
 	return all
 }
 
-// Wants returns what the host must see of the mounts that init must find.
+// Wants returns what the host must see when it looks at the mounts that init must find.
 func Wants(expected []runfile.Mount) []attest.Want {
 	var all []attest.Want
 	for _, m := range expected {
@@ -258,8 +263,8 @@ func Wants(expected []runfile.Mount) []attest.Want {
 	return all
 }
 
-// Unnumbered returns the mounts that init must find where the sandbox's kernel gives device and inode numbers of its own
-// and does not show the host's flags.
+// Unnumbered returns the mounts that init must find if the sandbox's kernel gives its own device and inode numbers and
+// does not show the host's flags.
 func Unnumbered(expected []runfile.Mount) []runfile.Mount {
 	var all []runfile.Mount
 	for _, m := range expected {

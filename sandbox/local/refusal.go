@@ -8,7 +8,7 @@ import (
 	"torno/sandbox"
 )
 
-// refuse turns a mount down and names its path as the parent named it.
+// refuse returns the refusal of a mount. It names the path as the parent named it.
 func refuse(m sandbox.Mount, why, hint string) *delegation.Refusal {
 	if m.Workspace {
 		return &delegation.Refusal{

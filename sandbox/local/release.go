@@ -10,13 +10,13 @@ import (
 	"torno/sandbox"
 )
 
-// Attester looks from outside at a sandbox in its hold.
+// Attester checks a held sandbox from outside.
 type Attester interface {
 	Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error)
 }
 
-// Release waits on a first attachment until init holds, attests the sandbox, and releases it. The agent gets no input. This
-// is for sandboxes without a run; the release of a run is written to the journal first.
+// Release waits on a first attachment until init holds. Then it attests the sandbox and releases it. The agent gets no
+// input. Release is for sandboxes without a run; the release of a run is first written to the journal.
 func Release(ctx context.Context, l Attester, h sandbox.Handle, a sandbox.Attachment) (sandbox.Attestation, error) {
 	if err := awaitHold(ctx, a); err != nil {
 		return sandbox.Attestation{}, err
@@ -31,7 +31,7 @@ func Release(ctx context.Context, l Attester, h sandbox.Handle, a sandbox.Attach
 	return seen, err
 }
 
-// awaitHold reads until init says that it holds. Init says nothing else before its release.
+// awaitHold reads until init reports that it holds. Init writes nothing else before its release.
 func awaitHold(ctx context.Context, a sandbox.Attachment) error {
 	said, err := listen(ctx, a, func(said []byte) bool { return bytes.ContainsRune(said, '\n') })
 	if err != nil {
@@ -47,7 +47,7 @@ func awaitHold(ctx context.Context, a sandbox.Attachment) error {
 // maxSaid bounds how much of a trial's standard error is kept.
 const maxSaid = 4 << 10
 
-// listen reads standard error until enough returns true, or to the end of all output.
+// listen reads standard error until enough returns true, or until all output has ended.
 func listen(ctx context.Context, a sandbox.Attachment, enough func(said []byte) bool) (said []byte, err error) {
 	for !enough(said) {
 		select {

@@ -13,14 +13,14 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Run is everything that a sandbox's run directory is written from.
+// Run holds everything that goes into a sandbox's run directory.
 type Run struct {
 	Nonce  string
 	Who    mounts.Identity
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // the mounts that init proves
 	Filter []byte          // the seccomp filter that init installs
-	Doors  []runfile.Door  // sockets that init offers and passes on; the others are mounts
+	Doors  []runfile.Door  // sockets that init offers and passes on; all other sockets are mounts
 	Shut   bool            // init keeps the agent from all other sockets in the file system
 }
 
@@ -32,7 +32,8 @@ func (r Run) Write(dir string) error {
 	return r.WriteRun(dir)
 }
 
-// WriteBase writes what is the same for every run in a sandbox: its user, and its filter, which init reads while it holds.
+// WriteBase writes the files that are the same for every run in a sandbox: its user, and its filter, which init reads
+// while it holds.
 func WriteBase(dir string, who mounts.Identity, filter []byte) error {
 	if err := runfile.ValidateFilter(filter); err != nil {
 		return err
@@ -51,7 +52,8 @@ func WriteBase(dir string, who mounts.Identity, filter []byte) error {
 	return nil
 }
 
-// WriteRun writes all that is the run's own. Init reads none of it before the word, so it may be written while init holds.
+// WriteRun writes the files of the run itself. Init reads none of them before the release word, so they may be written
+// while init holds.
 func (r Run) WriteRun(dir string) error {
 	for _, file := range r.Spec.Files {
 		if err := checkFileName(file.Name); err != nil {
@@ -64,7 +66,7 @@ func (r Run) WriteRun(dir string) error {
 	return runfile.Write(filepath.Join(dir, filepath.Base(runfile.Path)), r.file())
 }
 
-// forwards are the ports that lead to sockets.
+// forwards returns the ports that lead to sockets.
 func forwards(sockets []sandbox.Socket) (all []runfile.Forward) {
 	for _, socket := range sockets {
 		if socket.Port != 0 {
@@ -74,10 +76,10 @@ func forwards(sockets []sandbox.Socket) (all []runfile.Forward) {
 	return all
 }
 
-// ownNames are those of our own files in the run directory.
+// ownNames are the names of our own files in the run directory.
 var ownNames = []string{hostroot.UserDir, filepath.Base(runfile.Path), filepath.Base(runfile.FilterPath)}
 
-// checkFileName refuses a file of the spec that would replace a file of ours.
+// checkFileName refuses a file of the spec that would replace one of our own files.
 func checkFileName(name string) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || slices.Contains(ownNames, name) {
 		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)

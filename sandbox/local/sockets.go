@@ -13,17 +13,18 @@ import (
 	"torno/sandbox"
 )
 
-// EngineSockets returns the sockets of engines that are in use here, and the usual ones.
+// EngineSockets returns own, the sockets of engines that are in use here, and the usual sockets.
 func EngineSockets(own ...string) []string { return append(own, engines.Sockets()...) }
 
-// SharedSocket is a socket of the profile as a sandbox gets it.
+// SharedSocket describes how a sandbox gets a socket of the profile.
 type SharedSocket struct {
-	Source string        // what is shown: the socket, or the directory of a lasting one
-	Mount  runfile.Mount // where it is shown, and what init must find there
+	Source string        // the shown path: the socket, or the directory of a lasting socket
+	Mount  runfile.Mount // the place where it is shown, and the inode that init must find there
 }
 
-// CheckSocket refuses a path that is not a socket, and an engine's socket: with it a child would be root on the host. The
-// engine or runtime looks the path up again when it makes the sandbox, so CheckSocket returns what init must find there.
+// CheckSocket refuses a path that is not a socket, and an engine's socket: with an engine's socket a child would be
+// root on the host. The engine or runtime looks the path up again when it makes the sandbox. So CheckSocket returns the
+// device and inode that init must find there.
 func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
 	found, owner, err := checkSocket(s, engines)
 	if err != nil || !s.Lasting {
@@ -37,7 +38,7 @@ func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 {
 		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is no directory that its owner alone may write", dir)
 	}
-	if owner != st.Uid { // it may be a second name of another service's
+	if owner != st.Uid { // the socket may be a second name for another service's socket
 		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is user %d's, and %s user %d's", dir, st.Uid, s.Host, owner)
 	}
 	return SharedSocket{
@@ -62,7 +63,8 @@ func checkSocket(s sandbox.Socket, sockets []string) (found runfile.Mount, owner
 	return found, owner, nil
 }
 
-// Lay moves a clone of what was found into a view of a slot, read-only, and returns what init must find there.
+// Lay moves a read-only clone of the socket or directory into a view of a slot, and returns the mount that init must
+// find there.
 func (s SharedSocket) Lay(slot *mounts.Slot, v View) (runfile.Mount, error) {
 	if err := slot.ShowIn(v.Number, s.Source, onPrefix); err != nil {
 		return runfile.Mount{}, err

@@ -15,26 +15,29 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// TrialName is the name of a trial's profile, and is used in place of a run's key.
+// TrialName is the name of a trial's profile. It also stands in place of a run's key.
 const TrialName = "trial"
 
-// Trial is an ordinary sandbox in which init is its own agent. A launcher finds out with it whether sandboxes work here.
+// Trial is an ordinary sandbox in which init is its own agent. With it a launcher finds out whether sandboxes work
+// here.
 type Trial struct {
 	ID    sandbox.SandboxID // the name that the launcher gives it
-	Dir   string            // the workspace, and a base of its own
+	Dir   string            // the workspace, which is a base of its own
 	Owner uint32
-	// Sockets has it find out whether the kernel keeps a sandbox from sockets. Otherwise init prints its version and ends.
+	// Sockets: the trial finds out whether the kernel keeps a sandbox from sockets. Otherwise init prints its version
+	// and ends.
 	Sockets bool
 }
 
-// Found is what a trial finds out.
+// Found is the result of a trial.
 type Found struct {
-	Unattested string // why the host cannot look into the sandbox; "" where it can
-	Shut       bool   // a sandbox can be kept from the sockets of others, see runfile.File
+	Unattested string // why the host cannot look into the sandbox; "" if it can
+	Shut       bool   // a sandbox can be kept from the sockets of others (see runfile.File)
 }
 
-// trialTime is how long a trial may take, without its removal. It bounds a trial that hangs, and judges no machine by its speed: an emulated
-// machine on a busy host was seen to take over a minute. A service manager that wants an answer sooner has a bound of its own.
+// trialTime bounds a trial, without its removal. It is only meant to end a trial that hangs, not to judge a slow
+// machine: an emulated machine on a busy host once took over a minute. A service manager that wants an answer sooner
+// has a bound of its own.
 const trialTime = 5 * time.Minute
 
 // trier is the part of a launcher that a trial needs.
@@ -46,14 +49,14 @@ type trier interface {
 // Make makes a sandbox in a launcher's own way.
 type Make func(context.Context, Order) (sandbox.Handle, error)
 
-// trialLauncher is a launcher in its trial. The trial does not fail where the host cannot look into the sandbox.
+// trialLauncher is a launcher during its trial. The trial does not fail if the host cannot look into the sandbox.
 type trialLauncher struct {
 	trier
 	unattested string
 }
 
-// Attest notes why the host cannot look into the sandbox. The text leaves out the name of the trial's sandbox, which is gone
-// when the operator reads it.
+// Attest notes why the host cannot look into the sandbox. The text does not name the trial's sandbox, which is gone by
+// the time the operator reads the text.
 func (l *trialLauncher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
 	seen, err := l.trier.Attest(ctx, h)
 	var cannot *attest.CannotLookError
@@ -108,7 +111,7 @@ func (t Trial) layOut() error {
 	return os.Chown(t.Dir, int(t.Owner), int(t.Owner))
 }
 
-// Spec is the spec of the trial's sandbox.
+// Spec returns the spec of the trial's sandbox.
 func (t Trial) Spec() sandbox.Spec {
 	const mib = 1 << 20
 	agent := []string{runfile.Init, "version"}
@@ -136,8 +139,8 @@ type starter interface {
 	Attester
 }
 
-// runAgent starts a trial's sandbox, attests and releases it, and checks that init found the workspace and ran its agent, which says whether
-// it was kept from a socket.
+// runAgent starts a trial's sandbox, attests it and releases it. Then it checks that init found the workspace and ran
+// its agent. The agent reports whether it was kept from a socket.
 func runAgent(ctx context.Context, l starter, h sandbox.Handle) (shut bool, err error) {
 	if err := l.Start(ctx, h); err != nil {
 		return false, fmt.Errorf("trial: %w", err)

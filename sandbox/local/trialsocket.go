@@ -11,17 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trialSocket is the name of a socket in a trial's workspace. The sandbox is to be kept from it, and it is the host's.
+// trialSocket is the name of a socket in a trial's workspace. The host listens on it, and the sandbox should not reach
+// it.
 const trialSocket = "socket"
 
-// listener is that socket.
+// listener is the host's end of trialSocket.
 type listener struct {
 	*net.UnixListener
 	dir *os.File
 }
 
-// listen makes the socket, which everybody may use, and sees that it can be used. A socket's name must be short, so it is found by way of
-// the directory's handle.
+// listen makes the socket, opens it to every user, and makes sure that it works. A socket's path must be short, so
+// listen reaches it through the directory's handle.
 func (t Trial) listen() (_ listener, err error) {
 	dir, err := os.Open(t.Dir)
 	if err != nil {
@@ -55,8 +56,8 @@ func (t Trial) listen() (_ listener, err error) {
 	return l, nil
 }
 
-// reached says whether there was a connection. It does not wait for one: what connects is there at once, however late this process gets to
-// look. Where that cannot be seen, there was one.
+// reached reports whether anybody connected. It need not wait: a connection is visible at once, however late this
+// process looks. If reached cannot look, it assumes that there was a connection.
 func (l listener) reached() bool {
 	raw, err := l.SyscallConn()
 	if err != nil {

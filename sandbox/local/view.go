@@ -15,15 +15,15 @@ import (
 
 // View is one path prefix under which the sandbox sees mounts.
 type View struct {
-	Number int // of the slot's directory for it
+	Number int // number of the slot's directory for the view
 	Prefix string
-	Mounts []int // of the spec, outermost first
-	// root is the name of the prefix in the view's directory: "." where the prefix only leads to mounts, and another
-	// name where a mount lies at the prefix itself, so that an engine binds that mount.
+	Mounts []int // indexes into the spec's mounts, outermost first
+	// root is the name of the prefix in the view's directory. It is "." if the prefix only leads to mounts. If a mount
+	// lies at the prefix itself, root is onPrefix, so that an engine binds this mount.
 	root string
 }
 
-// onPrefix is the name in a view's directory that a mount at the prefix itself gets.
+// onPrefix is the name, in a view's directory, of a mount at the prefix itself.
 const onPrefix = "self"
 
 // Views returns one view for each prefix.
@@ -43,8 +43,9 @@ func Views(wanted []sandbox.Mount) []View {
 	return views
 }
 
-// ArrivesFile says, of a sandbox without a run, whether a file arrives at a view's prefix itself, or a directory: the profile's programs
-// may be a file, as they are now, and nothing else is expected to be one. Should they be replaced by the time of a run, that gets no such sandbox.
+// ArrivesFile reports, for a sandbox without a run, whether a file will arrive at the view's prefix itself, and not a
+// directory. Only the profile's programs may be a file; ArrivesFile looks at them as they are now. If they have been
+// replaced by the time of a run, this run does not get such a sandbox.
 func ArrivesFile(v View, wanted []sandbox.Mount) (bool, error) {
 	for _, i := range v.Mounts {
 		if m := wanted[i]; m.Programs && m.Target == v.Prefix {
@@ -60,8 +61,8 @@ func ArrivesFile(v View, wanted []sandbox.Mount) (bool, error) {
 	return false, nil
 }
 
-// SocketViews returns one view for each socket, behind those of the mounts. A socket lies at the prefix itself, or the directory of one that
-// lasts does.
+// SocketViews returns one view for each socket, numbered after the views of the mounts. At the prefix lies the socket
+// itself, or the directory of a lasting socket.
 func SocketViews(s sandbox.Spec) (views []View) {
 	first := len(Views(s.Mounts))
 	for i, socket := range s.Sockets {
@@ -70,7 +71,7 @@ func SocketViews(s sandbox.Spec) (views []View) {
 	return views
 }
 
-// SocketPlace is where a sandbox gets something so that it finds a socket at its target.
+// SocketPlace returns the path where the sandbox gets a mount so that it finds the socket at its target.
 func SocketPlace(s sandbox.Socket) string {
 	if s.Lasting {
 		return path.Dir(s.Target)
@@ -86,7 +87,8 @@ func Prefixes(wanted []sandbox.Mount) (all []string) {
 	return all
 }
 
-// OnTheWay says that no mount lies at the prefix itself: the directory there is ours, and only leads to mounts.
+// OnTheWay reports whether no mount lies at the prefix itself: then the directory there is ours and only leads to
+// mounts.
 func (v View) OnTheWay() bool { return v.root == "." }
 
 // Rel returns the path of a target in the view's directory.

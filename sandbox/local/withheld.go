@@ -10,8 +10,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// Withhold keeps every path out of sandboxes that would give a child the host: our own state and the engines' sockets,
-// under every name that they have (B8).
+// Withhold keeps every path out of sandboxes that would give a child control of the host: our own state and the
+// engines' sockets, under all their names (B8).
 func Withhold(bases *mounts.Bases, stateDir string, sockets []string) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
@@ -31,6 +31,6 @@ func Withhold(bases *mounts.Bases, stateDir string, sockets []string) error {
 	return nil
 }
 
-// closed says that an ordinary user's watcher may not even look at a path. Then it cannot bring the path into a sandbox, and
-// a sandbox has no more rights than its watcher.
+// closed reports whether an ordinary user's watcher may not even look at a path. Then the watcher cannot bring the path
+// into a sandbox, and a sandbox has no more rights than its watcher.
 func closed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 }

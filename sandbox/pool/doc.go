@@ -1,27 +1,31 @@
-// Package pool keeps sandboxes that were made ahead of runs: created, started, attested while they were empty, and in their hold. It
-// stands before a launcher and is one itself:
+// Package pool makes sandboxes ahead of runs and keeps them ready: created, started, attested while empty, and in their
+// hold. A Pool stands in front of a launcher and is a launcher itself:
 //
 //	p := pool.New(launcher, launcher, pool.Options{Size: pool.Auto, Most: 8})
 //	go p.Run(ctx)                          // fills it, one at a time, while nothing is launched
-//	id := p.Claim("outbox", spec)          // "" where none is ready: the run makes one, as ever
-//	h, err := p.Create(ctx, id, spec)      // brings the run into a claimed sandbox, or makes one
-//	err = p.Start(ctx, h)                  // nothing is left to do for a claimed one
-//	a, err := p.Open(ctx, h, "")           // the attachment that was there from its first byte on
-//	seen, err := p.Attest(ctx, h)          // looked at again, with the run in it
+//	id := p.Claim("outbox", spec)          // "" if none is ready: then the run makes its own
+//	h, err := p.Create(ctx, id, spec)      // brings the run into the claimed sandbox, or makes a new one
+//	err = p.Start(ctx, h)                  // does nothing for a claimed sandbox, which was started before
+//	a, err := p.Open(ctx, h, "")           // the attachment from the sandbox's start, with all output
+//	seen, err := p.Attest(ctx, h)          // looks again, now with the run in it
 //
-// A Shelf has the sandboxes of one outbox and one Shape: a profile with the path prefixes at which mounts arrive. A sandbox is used
-// for one run, or for none, and is never put back. The journal binds it to its run before anything of the run comes near it; a claim is
-// in memory alone, and a sandbox that nobody has bound belongs to no run, so that the next start of the watcher removes it.
+// A shelf keeps the sandboxes of one outbox and one Shape: a profile with the path prefixes where mounts arrive. A
+// sandbox serves one run, or none, and is never put back. The journal binds it to its run before anything of the run
+// comes near it. A claim exists only in memory. A sandbox that was never bound belongs to no run, so the next start of
+// the watcher removes it.
 //
-// How many there are: a number, or with Auto none before the first request, and then as many as were asked for in the last minute, at least
-// one. A shelf that no request has asked for Options.Idle long is emptied. All of them together are Options.Most at most, and as many as
-// leave a quarter of the machine's memory free; below an eighth they are given up. Where there is not room for all, the outbox that
-// has fewest is next, and one that has more than its share gives way. So it is with the shelves themselves, of which there are 64 at most.
+// How many sandboxes a shelf wants: a fixed number, or with Auto none before the first request, and then as many as
+// were asked for in the last minute, but at least one. A shelf that no request asked for during Options.Idle is
+// emptied. All shelves together hold at most Options.Most sandboxes. The pool makes none while less than a quarter of
+// the machine's memory is free, and gives its sandboxes up while less than an eighth is free. If there is not room for
+// all, the outbox with the fewest sandboxes gets the next, and an outbox with more than its share gives way. The same
+// rule shares out the shelves themselves; there are at most 64.
 //
 // # What can fail
 //
-// A sandbox that ends in its hold is dropped, and the shelf waits before it makes another one, ever longer. A launcher that makes none
-// is tried again in the same way; Shelves says what is wrong. A claimed sandbox into which the run cannot be brought is removed, and
-// Create makes another one of the same id, as it would have without a pool. What the request itself has wrong is refused, as ever.
-// Close removes what is ready. What cannot be removed carries the installation's id, and is found at the next start.
+// If a sandbox ends in its hold, the pool drops it, and the shelf waits before it makes another, each time longer. The
+// shelf waits in the same way if the launcher cannot make a sandbox; Shelves tells the reason. If a run cannot be
+// brought into its claimed sandbox, Create removes the sandbox and makes a new one with the same id, as it would
+// without a pool. A fault of the request itself is refused, as always. Close removes the ready sandboxes. A sandbox
+// that cannot be removed carries the installation's id, and the next start finds it.
 package pool

@@ -17,16 +17,18 @@ import (
 )
 
 const (
-	lookEvery   = time.Second           // at shelves that change with time
-	launchTime  = 2 * time.Second       // of a run that makes its own; one that hangs keeps no other run from finding a sandbox ready
-	startTime   = 50 * time.Millisecond // from a claim to the agent, on a machine that has nothing else to do
-	prepareTime = time.Minute           // for one sandbox
-	dropTime    = 30 * time.Second      // to remove one
-	oldest      = runfile.HoldTime / 2  // that one gets; an init ends its hold by itself
+	lookEvery = time.Second // shelves change with time, so look at them this often
+	// launchTime is the time for a run to make its own sandbox. After that, the pool makes sandboxes again: a run that
+	// hangs must not keep other runs from finding one ready.
+	launchTime  = 2 * time.Second
+	startTime   = 50 * time.Millisecond // from a claim to the agent, on an otherwise idle machine
+	prepareTime = time.Minute           // to make one sandbox
+	dropTime    = 30 * time.Second      // to remove one sandbox
+	oldest      = runfile.HoldTime / 2  // most age of a ready sandbox; later its init would end the hold by itself
 )
 
-// Run fills and empties the shelves until ctx is done. A request never waits for it: it makes one sandbox at a time, and begins
-// with none while a run makes one.
+// Run fills and empties the shelves until ctx is done. It makes one sandbox at a time, and begins none while a run
+// makes its own, so a request never waits for it.
 func (p *Pool) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if p.step(ctx) {
@@ -40,7 +42,8 @@ func (p *Pool) Run(ctx context.Context) {
 	}
 }
 
-// soon is when the shelves are to be looked at again although nothing has happened; nil for never.
+// soon returns a channel that fires when Run must look at the shelves again although nothing has happened; nil for
+// never.
 func (p *Pool) soon() <-chan time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +56,8 @@ func (p *Pool) soon() <-chan time.Time {
 	return nil
 }
 
-// Close removes what is ready, as far as there is time. From now on nothing is claimed. Run must have returned, and no run makes sandboxes.
+// Close removes the ready sandboxes, as far as time allows. From now on Claim finds none. The caller must make sure
+// that Run has returned and that no run makes sandboxes.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -63,7 +67,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		left = append(left, s.ready...)
 		s.ready = nil
 	}
-	for _, h := range p.claimed { // by a run that was left to the next watcher before it brought anything in
+	for _, h := range p.claimed { // the run was left to the next watcher before it brought anything in
 		if h.givenUp = h.furnishing; !h.givenUp {
 			left = append(left, h)
 		}
@@ -86,10 +90,10 @@ func (p *Pool) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// atOnce is how many sandboxes are removed at the same time when the pool is closed.
+// atOnce is the number of sandboxes that Close removes at the same time.
 const atOnce = 8
 
-// step drops or makes one sandbox, and says whether there was one to drop or to make.
+// step drops or makes one sandbox. It reports whether there was one to drop or to make.
 func (p *Pool) step(ctx context.Context) bool {
 	if h := p.surplus(); h != nil {
 		p.dropLater(ctx, h)
@@ -115,7 +119,7 @@ func (p *Pool) step(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// fail notes that a shelf could not be filled, and when that is tried again. The lock is held.
+// fail notes that a shelf could not be filled, and sets the time of the next try. The lock is held.
 func (p *Pool) fail(s *shelf, err error) {
 	s.tries++
 	s.trouble, s.again = err.Error(), time.Now().Add(retry.Backoff(s.tries))
@@ -125,13 +129,13 @@ func (p *Pool) fail(s *shelf, err error) {
 	}
 }
 
-// The memory that stays free.
+// The parts of the memory that must stay free.
 const (
-	fillBelow = 4 // nothing is made where less than one in so many parts is free
-	dropBelow = 8 // and where less than one in so many is, what is there is given up
+	fillBelow = 4 // make no sandbox while less than 1/fillBelow is free
+	dropBelow = 8 // give up the ready sandboxes while less than 1/dropBelow is free
 )
 
-// scarce says whether memory bounds the pool: to what it has, and to less than that.
+// scarce reports how memory bounds the pool. full: it may make no more sandboxes. over: it must give up those it has.
 func (p *Pool) scarce() (full, over bool) {
 	if p.options.Memory == nil {
 		return false, false
@@ -140,8 +144,9 @@ func (p *Pool) scarce() (full, over bool) {
 	return total > 0 && free < total/fillBelow, total > 0 && free < total/dropBelow
 }
 
-// surplus takes a sandbox whose shelf was closed, or takes one off its shelf that has ended, that is too old, that is one too many, or that
-// another outbox is to have.
+// surplus returns a sandbox to drop, or nil: first the sandboxes of closed shelves. Then it takes a sandbox off its
+// shelf if the sandbox has ended, is too old or is one too many, if memory is too scarce, or if another outbox is to
+// have its place.
 func (p *Pool) surplus() *held {
 	full, over := p.scarce()
 	now := time.Now()
@@ -172,8 +177,9 @@ func (p *Pool) surplus() *held {
 	return p.giveWay(now)
 }
 
-// giveWay takes the oldest sandbox of the outbox that has most, where there may be no more of them and another outbox, which wants one,
-// has two fewer. So no outbox keeps those of the others away by asking first, and each ends with its share. The lock is held.
+// giveWay takes a sandbox from the outbox with the most, if the pool is full and an outbox with at least two fewer
+// wants one. It takes the oldest sandbox on the most recently requested shelf of the larger outbox. So no outbox shuts
+// out the others by asking first, and each ends with its share. The lock is held.
 func (p *Pool) giveWay(now time.Time) *held {
 	s := p.next(now)
 	if s == nil || p.ready("") < p.options.Most {
@@ -193,7 +199,7 @@ func (p *Pool) giveWay(now time.Time) *held {
 	return h
 }
 
-// ready is how many sandboxes an outbox has ready, or all outboxes together, by "". The lock is held.
+// ready returns the number of ready sandboxes of an outbox; "" counts all outboxes. The lock is held.
 func (p *Pool) ready(outbox string) (n int) {
 	for _, s := range p.shelves {
 		if outbox == "" || s.outbox == outbox {
@@ -203,8 +209,9 @@ func (p *Pool) ready(outbox string) (n int) {
 	return n
 }
 
-// next is the shelf that is to get a sandbox next, as far as the sandboxes of others do not count; nil for none. It is one of the outbox that
-// has fewest, and among those the one that was asked for last. The lock is held.
+// next returns the shelf that gets the next sandbox, before the bounds for the whole pool are checked; nil for none. It
+// belongs to the outbox with the fewest ready sandboxes; among its shelves the most recently requested wins. The lock
+// is held.
 func (p *Pool) next(now time.Time) (chosen *shelf) {
 	for _, s := range p.sorted() {
 		if len(s.ready) >= s.wants(p.options, now) || now.Before(s.again) {
@@ -217,7 +224,7 @@ func (p *Pool) next(now time.Time) (chosen *shelf) {
 	return chosen
 }
 
-// forget closes shelves that nobody has asked for. The lock is held.
+// forget removes empty shelves that no request has asked for lately. The lock is held.
 func (p *Pool) forget(now time.Time) {
 	for key, s := range p.shelves {
 		if len(s.ready) == 0 && !s.expected && s.wants(p.options, now) == 0 {
@@ -226,7 +233,7 @@ func (p *Pool) forget(now time.Time) {
 	}
 }
 
-// sorted are the shelves, the one first that was asked for last. The lock is held.
+// sorted returns the shelves, the most recently requested first. The lock is held.
 func (p *Pool) sorted() (all []*shelf) {
 	for _, s := range p.shelves {
 		all = append(all, s)
@@ -235,7 +242,7 @@ func (p *Pool) sorted() (all []*shelf) {
 	return all
 }
 
-// lacking is a shelf for which a sandbox is to be made now, or nil.
+// lacking returns the shelf that needs a new sandbox now, or nil.
 func (p *Pool) lacking() *shelf {
 	full, _ := p.scarce()
 	now := time.Now()
@@ -261,7 +268,7 @@ func (p *Pool) lacking() *shelf {
 	return nil
 }
 
-// prepare makes a sandbox, begins it, and looks at it while it is empty.
+// prepare makes a sandbox, starts it, and attests it while it is empty.
 func (p *Pool) prepare(ctx context.Context, shape sandbox.Shape) (_ *held, err error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
@@ -293,14 +300,14 @@ func (p *Pool) prepare(ctx context.Context, shape sandbox.Shape) (_ *held, err e
 	}
 	crash.At("pool.ready")
 	h.weight = p.preparer.Weigh(handle)
-	go func() { // it ends with the attachment
+	go func() { // ends with the attachment
 		h.watch()
 		p.stir()
 	}()
 	return h, nil
 }
 
-// drop removes a sandbox in which nothing ran.
+// drop removes a sandbox where nothing ran.
 func (p *Pool) drop(ctx context.Context, h *held) error {
 	if h.attachment != nil {
 		h.attachment.Close()
@@ -314,7 +321,7 @@ func (p *Pool) drop(ctx context.Context, h *held) error {
 	return nil
 }
 
-// dropLater is drop, again and again until ctx is done.
+// dropLater drops a sandbox in the background, and tries again until that succeeds or ctx is done.
 func (p *Pool) dropLater(ctx context.Context, h *held) {
 	p.work.Go(func() {
 		for try := 1; ; try++ {

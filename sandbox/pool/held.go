@@ -17,12 +17,12 @@ type held struct {
 	attachment *resumed
 	weight     int64
 	made       time.Time
-	ended      chan struct{} // closed when the sandbox has ended, or the attachment
+	ended      chan struct{} // closed when the sandbox or the attachment has ended
 
 	// The pool's lock guards these.
 	furnishing bool // a run is being brought in
-	spoiled    bool // that was tried, and failed
-	givenUp    bool // its run has let go of it meanwhile
+	spoiled    bool // bringing in was tried once; do not try again
+	givenUp    bool // the run let go of the sandbox while it was being brought in
 }
 
 func (h *held) hasEnded() bool {
@@ -34,13 +34,13 @@ func (h *held) hasEnded() bool {
 	}
 }
 
-// watch closes ended, in time.
+// watch waits until the sandbox or the attachment ends, and then closes ended.
 func (h *held) watch() {
-	_, _ = h.attachment.Wait(context.Background()) // it returns with the attachment, too
+	_, _ = h.attachment.Wait(context.Background()) // also returns when the attachment ends
 	close(h.ended)
 }
 
-// resumed is an attachment of which the first chunks were read already. They come again, for its next reader.
+// resumed is an attachment whose first chunks were already read. It delivers them again to its next reader.
 type resumed struct {
 	sandbox.Attachment
 	first  []sandbox.Chunk
@@ -54,7 +54,7 @@ func resume(a sandbox.Attachment) *resumed {
 	return &resumed{Attachment: a, output: make(chan sandbox.Chunk), closed: make(chan struct{})}
 }
 
-// awaitHold reads until init says that it holds. It says nothing else before its release.
+// awaitHold reads until init says that it holds. Init says nothing else before its release.
 func (r *resumed) awaitHold(ctx context.Context) error {
 	said := ""
 	for len(said) < len(runfile.Holding) {
@@ -75,7 +75,7 @@ func (r *resumed) awaitHold(ctx context.Context) error {
 	return nil
 }
 
-// Output is all output, from the first byte on.
+// Output delivers all output, from the first byte on.
 func (r *resumed) Output() <-chan sandbox.Chunk {
 	r.begin.Do(func() { go r.pass() })
 	return r.output
@@ -93,7 +93,7 @@ func (r *resumed) pass() {
 	}
 }
 
-// send says whether the chunk was read. After Close no reader waits.
+// send reports whether the chunk was read. After Close no reader waits for it.
 func (r *resumed) send(chunk sandbox.Chunk) bool {
 	select {
 	case r.output <- chunk:

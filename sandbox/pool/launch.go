@@ -10,8 +10,8 @@ import (
 	"torno/sandbox"
 )
 
-// Create brings a run into the sandbox that was claimed for it. For any other id, and where that fails by no fault of the request's,
-// it makes a sandbox.
+// Create brings a run into the sandbox that was claimed for it. It makes a new sandbox for any other id, and also if
+// the bringing in fails without a fault of the request.
 func (p *Pool) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
 	h, fit := p.begin(id)
 	if h == nil {
@@ -22,7 +22,7 @@ func (p *Pool) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Sp
 		furnished, err := p.furnish(ctx, h, spec)
 		var refusal *delegation.Refusal
 		if err == nil || errors.As(err, &refusal) || errors.Is(err, errGivenUp) || ctx.Err() != nil {
-			return furnished, err // the sandbox of a failed run goes when that releases it
+			return furnished, err // if the run failed, its release of the sandbox removes it
 		}
 		p.options.Log.Warn("a run cannot be brought into the sandbox that was made ahead, and gets another one", "sandbox", h.handle.ID, "error", err)
 	}
@@ -33,7 +33,8 @@ func (p *Pool) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Sp
 	return p.Launcher.Create(ctx, id, spec)
 }
 
-// begin finds the claimed sandbox of an id, nil where there is none. It is fit once: what was tried and failed may have brought in a part.
+// begin returns the claimed sandbox of an id, or nil. Only the first call reports it as fit: a failed attempt may have
+// brought in a part of the run.
 func (p *Pool) begin(id sandbox.SandboxID) (h *held, fit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,11 +47,11 @@ func (p *Pool) begin(id sandbox.SandboxID) (h *held, fit bool) {
 	return h, fit
 }
 
-// errGivenUp says that a run has let go of its sandbox while it was being brought in.
+// errGivenUp means that a run let go of its sandbox while it was being brought in.
 var errGivenUp = errors.New("the run does not wait for its sandbox any more")
 
-// furnish brings a run in. A call that hangs in a file system may return when the run has given up: then the sandbox goes, and not
-// before, since the call may still write into its slot.
+// furnish brings a run in. The call may hang in a file system, and return only after the run has given up. Only then
+// does furnish drop the sandbox: until then the call might still write into its slot.
 func (p *Pool) furnish(ctx context.Context, h *held, spec sandbox.Spec) (sandbox.Handle, error) {
 	crash.At("pool.furnished")
 	furnished, err := p.preparer.Furnish(ctx, h.handle, spec)
@@ -75,7 +76,8 @@ func (p *Pool) furnish(ctx context.Context, h *held, spec sandbox.Spec) (sandbox
 	return furnished, nil
 }
 
-// launch notes that a run makes a sandbox, until done is called. Nothing is made ahead meanwhile, for a time.
+// launch notes that a run makes a sandbox, until done is called. Meanwhile the pool makes none ahead, for a limited
+// time.
 func (p *Pool) launch() (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +91,7 @@ func (p *Pool) launch() (done func()) {
 	}
 }
 
-// Start has nothing to do for a sandbox that holds already.
+// Start does nothing for a sandbox that already holds.
 func (p *Pool) Start(ctx context.Context, h sandbox.Handle) error {
 	p.mu.Lock()
 	there := p.used[h.ID] != nil
@@ -101,7 +103,7 @@ func (p *Pool) Start(ctx context.Context, h sandbox.Handle) error {
 	return p.Launcher.Start(ctx, h)
 }
 
-// Open returns the attachment that can release a sandbox that was claimed, once.
+// Open returns, once, the attachment that can release a claimed sandbox.
 func (p *Pool) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	p.mu.Lock()
 	mine := p.used[h.ID]
@@ -116,7 +118,7 @@ func (p *Pool) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor
 	return nil, errors.Join(sandbox.ErrNotHeld, mine.attachment.Close())
 }
 
-// Remove removes a sandbox, whoever made it.
+// Remove removes a sandbox, whether the pool or a run made it.
 func (p *Pool) Remove(ctx context.Context, h sandbox.Handle) error {
 	p.mu.Lock()
 	mine := p.used[h.ID]

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// MachineMemory is what the machine has in bytes, and what is free of it or can be had at once. 0 where that is not known.
+// MachineMemory returns the machine's total memory in bytes, and the part that is free or can be freed at once. A
+// number that is not known is 0.
 func MachineMemory() (total, free int64) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -17,7 +18,7 @@ func MachineMemory() (total, free int64) {
 		if len(fields) < 2 {
 			continue
 		}
-		kib, _ := strconv.ParseInt(fields[1], 10, 64) // the kernel's
+		kib, _ := strconv.ParseInt(fields[1], 10, 64) // written by the kernel, so never malformed
 		switch fields[0] {
 		case "MemTotal:":
 			total = kib << 10

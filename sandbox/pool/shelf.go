@@ -9,31 +9,32 @@ import (
 	"torno/sandbox"
 )
 
-// shelf has the sandboxes of one outbox and one shape. The pool's lock guards it.
+// shelf keeps the sandboxes of one outbox and one shape. The pool's lock guards it.
 type shelf struct {
 	outbox string
 	shape  sandbox.Shape
-	ready  []*held // the oldest first
+	ready  []*held // oldest first
 
-	closed   bool        // what is being made for it is to be dropped
-	expected bool        // it was opened by the configuration, and no request has closed it
-	asked    []time.Time // when requests have asked for it, within the last minute; at most maxAsked
-	last     time.Time   // when it was asked for last, or opened
+	closed   bool        // drop a sandbox that is still being made for it
+	expected bool        // the configuration opened it, not a request
+	asked    []time.Time // times of requests in the last minute; at most maxAsked
+	last     time.Time   // time of the last request, or of the opening
 	used     int         // sandboxes that runs have claimed
 	missed   int         // runs that found none
 
 	trouble string    // why it is not full
-	tries   int       // that have failed, one after the other
-	again   time.Time // when the next try is made
+	tries   int       // failed tries in a row
+	again   time.Time // time of the next try
 }
 
 const (
-	maxShelves = 64 // a parent chooses which prefixes it names; outboxes share them
+	maxShelves = 64 // for all outboxes: a parent could open any number by naming prefixes
 	maxAsked   = 64
 	recently   = time.Minute
 )
 
-// shelfFor finds the shelf of a spec, or opens one; nil where no sandbox can be made ahead for it, or where there is no room. The lock is held.
+// shelfFor returns the shelf of a spec, and opens one if necessary. It returns nil if no sandbox can be made ahead for
+// the spec, or if there is no room for a shelf. The lock is held.
 func (p *Pool) shelfFor(outbox string, spec sandbox.Spec, now time.Time) *shelf {
 	shape, err := sandbox.ShapeOf(spec)
 	if err != nil || p.closed || p.options.Size == 0 {
@@ -55,8 +56,9 @@ func (p *Pool) shelfFor(outbox string, spec sandbox.Spec, now time.Time) *shelf 
 	return s
 }
 
-// makeRoom closes the shelf that was asked for longest ago, if nothing is on it and nobody asked recently. Where there is none, the outbox that
-// has most shelves closes one for an outbox with two fewer: no parent keeps the others' shelves away by naming prefixes. The lock is held.
+// makeRoom closes the empty shelf that was asked for longest ago, unless it was asked for recently. If there is none,
+// the outbox with the most shelves loses one, if the asking outbox has at least two fewer. So no parent shuts out the
+// others by naming many prefixes. The lock is held.
 func (p *Pool) makeRoom(outbox string, now time.Time) bool {
 	counts := map[string]int{}
 	for _, s := range p.shelves {
@@ -81,7 +83,8 @@ func (p *Pool) makeRoom(outbox string, now time.Time) bool {
 	return true
 }
 
-// longestAgo is the key of the shelf that was asked for longest ago, of those that may be closed; "" for none. The lock is held.
+// longestAgo returns the key of the shelf that was asked for longest ago, among the shelves that may be closed; "" for
+// none. The lock is held.
 func (p *Pool) longestAgo(may func(*shelf) bool) (oldest string) {
 	for key, s := range p.shelves {
 		if may(s) && (oldest == "" || s.last.Before(p.shelves[oldest].last)) {
@@ -91,7 +94,7 @@ func (p *Pool) longestAgo(may func(*shelf) bool) (oldest string) {
 	return oldest
 }
 
-// ask notes that a request has asked.
+// ask notes that a request asked for the shelf.
 func (s *shelf) ask(now time.Time) {
 	s.forget(now)
 	if len(s.asked) < maxAsked {
@@ -104,7 +107,7 @@ func (s *shelf) forget(now time.Time) {
 	s.asked = slices.DeleteFunc(s.asked, func(at time.Time) bool { return now.Sub(at) > recently })
 }
 
-// take takes the oldest sandbox that has not ended. The others stay, to be dropped.
+// take removes and returns the oldest sandbox that has not ended. Ended ones stay on the shelf, to be dropped.
 func (s *shelf) take() *held {
 	i := slices.IndexFunc(s.ready, func(h *held) bool { return !h.hasEnded() })
 	if i < 0 {
@@ -115,7 +118,7 @@ func (s *shelf) take() *held {
 	return h
 }
 
-// wants is how many sandboxes the shelf should have now.
+// wants returns the number of sandboxes that the shelf should have now.
 func (s *shelf) wants(o Options, now time.Time) int {
 	s.forget(now)
 	switch {
@@ -129,7 +132,7 @@ func (s *shelf) wants(o Options, now time.Time) int {
 	return min(max(1, len(s.asked)), o.Most)
 }
 
-// Shelf is how a shelf stands.
+// Shelf is the state of a shelf.
 type Shelf struct {
 	Outbox   string
 	Profile  string
@@ -138,12 +141,12 @@ type Shelf struct {
 	Wanted   int
 	Used     int           // claimed by runs so far
 	Missed   int           // runs that found none, so far
-	Memory   int64         // bytes, of all that are ready
-	Oldest   time.Duration // the age of the oldest
+	Memory   int64         // bytes, of all ready sandboxes
+	Oldest   time.Duration // age of the oldest ready sandbox
 	Trouble  string        // why there are fewer than wanted
 }
 
-// Shelves says how the shelves stand, by outbox and profile.
+// Shelves returns the state of every shelf, sorted by outbox and profile.
 func (p *Pool) Shelves() []Shelf {
 	now := time.Now()
 	p.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// runAgent runs the program that argv names, and tells how it ended as a shell does.
+// runAgent runs the program that argv names, and returns the exit code that a shell would report.
 func (b *box) runAgent() int {
 	program, args := b.program()
 	if program == nil {
@@ -36,7 +36,7 @@ func (b *box) runAgent() int {
 	return code
 }
 
-// signal is what Attachment.Signal does to the agent's group.
+// signal delivers a signal to the agent's group, for Attachment.Signal.
 func (b *box) signal(s sandbox.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *box) signal(s sandbox.Signal) {
 	}
 }
 
-// die notes the first deadly signal. The lock is held.
+// die notes the first deadly signal and calls end. The caller holds the lock.
 func (b *box) die(number int, end context.CancelFunc) {
 	if b.death == 0 {
 		b.death = number
@@ -89,8 +89,8 @@ func (b *box) outOfMemory() int {
 	return 128 + 9
 }
 
-// program finds what argv means. A shell's command line is one more program with arguments, so that a profile whose
-// command is a shell can be given the fake's own words.
+// program finds the program that argv means. A shell's command line counts as a program with arguments, so a profile
+// whose command is a shell can run the fake's own words.
 func (b *box) program() (Program, []string) {
 	argv := b.spec.Process.Argv
 	if p := b.world.program(argv[0]); p != nil {
@@ -102,7 +102,7 @@ func (b *box) program() (Program, []string) {
 	return nil, nil
 }
 
-// script is the text that argv gives to a shell, or "" when argv is something else.
+// script returns the text that argv gives to a shell, or "" if argv does not run a shell.
 func (b *box) script() string {
 	argv := b.spec.Process.Argv
 	if name := path.Base(argv[0]); name != "sh" && name != "bash" {
@@ -126,7 +126,7 @@ func (b *box) script() string {
 	return string(text)
 }
 
-// writer is one output stream, until its context ends.
+// writer is one output stream. It fails after its context has ended.
 type writer struct {
 	box    *box
 	ctx    context.Context

@@ -23,10 +23,11 @@ type preparing interface {
 	pool.Preparer
 }
 
-// ahead is a launcher whose sandboxes were all made ahead, as far as that is possible: Create waits until one is ready.
+// ahead is a launcher whose sandboxes were all made ahead of runs, as far as that is possible: Create waits until a
+// sandbox is ready.
 type ahead struct{ *pool.Pool }
 
-// newAhead has a launcher's sandboxes made ahead until the test ends.
+// newAhead makes a launcher's sandboxes ahead of runs until the test ends.
 func newAhead(t *testing.T, l sandbox.Launcher) *ahead {
 	t.Helper()
 	can, ok := l.(preparing)
@@ -53,7 +54,7 @@ func newAhead(t *testing.T, l sandbox.Launcher) *ahead {
 	return a
 }
 
-// Create brings a run into a sandbox that is there. That one has an id of its own.
+// Create brings a run into a sandbox that was made ahead. That sandbox has its own id, not the given id.
 func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
 	if _, err := sandbox.ShapeOf(spec); err != nil || !hasPrograms(spec) {
 		return a.Pool.Create(ctx, id, spec)
@@ -73,12 +74,13 @@ func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.S
 	}
 	h, err := a.Pool.Create(ctx, id, spec)
 	if err != nil {
-		err = errors.Join(err, a.Release(context.WithoutCancel(ctx), id)) // as its run does
+		err = errors.Join(err, a.Release(context.WithoutCancel(ctx), id)) // a run would release it too
 	}
 	return h, err
 }
 
-// outboxOf names the outbox whose shelves a spec uses. Each set of programs has its own, so that what its shelves meet can be told.
+// outboxOf names the outbox whose shelves a spec uses. Each set of programs has an outbox of its own, so that the case
+// can tell which programs caused trouble on a shelf.
 func outboxOf(spec sandbox.Spec) string {
 	name := "suite"
 	for _, m := range spec.Mounts {
@@ -89,14 +91,16 @@ func outboxOf(spec sandbox.Spec) string {
 	return name
 }
 
-// neverMade says whether an outbox's shelves hold programs that the launcher takes neither ahead nor for a run. The run hears why.
+// neverMade reports whether an outbox's shelves hold programs that the launcher refuses both ahead of a run and for a
+// run. The run is then told why.
 func neverMade(shelves []pool.Shelf, outbox string) bool {
 	return slices.ContainsFunc(shelves, func(s pool.Shelf) bool {
 		return s.Outbox == outbox && strings.Contains(s.Trouble, mounts.ErrNotApart.Error())
 	})
 }
 
-// hasPrograms says whether the profile's programs can be had. Without them nothing is made ahead, and the run hears what is wrong.
+// hasPrograms reports whether the profile's programs can be used. If not, nothing is made ahead, and the run is told
+// what is wrong.
 func hasPrograms(spec sandbox.Spec) bool {
 	for _, m := range spec.Mounts {
 		if m.Programs && trust.Places().Check(m.Source.Base) != nil {
@@ -106,7 +110,8 @@ func hasPrograms(spec sandbox.Spec) bool {
 	return true
 }
 
-// cold are the promises of a Create that makes a sandbox, and of one that is made anew for a sandbox's id.
+// cold lists the cases in which Create itself must make the sandbox, or is called again with the same id. SuiteAhead
+// leaves them out.
 var cold = []string{
 	"create runs nothing", "create again returns what is there", "create with a cancelled context leaves nothing",
 	"create that is cancelled under way leaves nothing",
@@ -114,8 +119,9 @@ var cold = []string{
 
 var aheadLifecycle = slices.DeleteFunc(slices.Clone(lifecycleCases), func(c testCase) bool { return slices.Contains(cold, c.name) })
 
-// SuiteAhead is the part of the contract that a sandbox keeps that was made ahead of its run: all that a run may notice. The
-// launcher is one that can make them. After a restart there is no difference any more, so the Suite has that.
+// SuiteAhead tests the part of the contract that holds for a sandbox made ahead of its run: everything that a run may
+// notice. The launcher must be able to make sandboxes ahead. After a restart there is no difference any more, so Suite
+// tests that part.
 func SuiteAhead(t *testing.T, h Harness) {
 	s := &suite{Harness: h, base: newBase(t)}
 	l := h.New(t, s.base, ours)
@@ -130,7 +136,8 @@ func SuiteAhead(t *testing.T, h Harness) {
 	})
 }
 
-// runCases runs tables of cases of every launcher, and of a real one those that look at its walls from inside.
+// runCases runs tables of cases for every launcher. For a real launcher it also runs the cases that look at its walls
+// from inside.
 func (s *suite) runCases(t *testing.T, tables ...[]testCase) {
 	t.Run("contract", func(t *testing.T) { s.run(t, tables...) })
 	if s.Real {

@@ -15,7 +15,7 @@ type attachment struct {
 	box    *box
 	reader *reader
 	output chan sandbox.Chunk
-	input  bool // it has the agent's standard input
+	input  bool // whether it has the agent's standard input
 	open   context.Context
 	close  context.CancelFunc
 	pumped sync.WaitGroup
@@ -38,7 +38,7 @@ func (f *Fake) attach(b *box, cursor sandbox.Cursor) (*attachment, error) {
 	return a, nil
 }
 
-// pump delivers the log until its end or Close.
+// pump delivers the log until the log ends or the attachment is closed.
 func (a *attachment) pump() {
 	defer close(a.output)
 	defer a.box.log.detach(a.reader)
@@ -56,7 +56,7 @@ func (a *attachment) pump() {
 	}
 }
 
-// Holds says whether Release can give the word.
+// Holds reports whether Release can give the word.
 func (a *attachment) Holds() bool {
 	a.box.mu.Lock()
 	defer a.box.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 
 func (a *attachment) Input() io.WriteCloser { return input{a} }
 
-// takeInput gives the agent's standard input to the first attachment.
+// takeInput gives the agent's standard input to the first attachment, and reports whether the caller is the first.
 func (b *box) takeInput() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (a *attachment) Close() error {
 	return nil
 }
 
-// input is the agent's standard input. It ends with its attachment, as Docker has it, unless it lasts.
+// input is the agent's standard input. It ends with its attachment, as with Docker, unless it lasts.
 type input struct{ a *attachment }
 
 func (i input) Write(p []byte) (int, error) {

@@ -12,7 +12,8 @@ import (
 	"torno/sandbox"
 )
 
-// bench is where one case works: a workspace of its own, a deadline, and clean-up of all it makes.
+// bench is the place where one case works. It has its own workspace and a deadline, and removes everything that it
+// makes.
 type bench struct {
 	*testing.T
 	suite        *suite
@@ -23,7 +24,7 @@ type bench struct {
 	home         string // the workspace in it
 }
 
-// owner is the user to whom the suite gives its workspaces, where it may.
+// owner is the user to whom the suite gives its workspaces, if it may.
 const owner = 1000
 
 // caseTime is how long a case may take on a slow machine. It only bounds a hang.
@@ -37,12 +38,12 @@ func (s *suite) bench(t *testing.T) *bench {
 	return b
 }
 
-// source is a place in the case's directory.
+// source returns a place in the case's directory.
 func (b *bench) source(rel string) sandbox.Source {
 	return sandbox.Source{Base: b.suite.base, Rel: filepath.Join(filepath.Base(b.dir), rel)}
 }
 
-// mkdir makes a directory in the case's one, of the given owner where we may choose.
+// mkdir makes a directory in the case's directory and gives it to the user, if we may.
 func (b *bench) mkdir(rel string, uid int) string {
 	b.Helper()
 	dir := filepath.Join(b.dir, rel)
@@ -58,7 +59,7 @@ func (b *bench) chown(name string, uid int) {
 	}
 }
 
-// put writes a file of the suite's owner into the case's directory.
+// put writes a file into the case's directory. The file belongs to the suite's owner.
 func (b *bench) put(rel, content string) {
 	b.Helper()
 	name := filepath.Join(b.dir, rel)
@@ -66,7 +67,7 @@ func (b *bench) put(rel, content string) {
 	b.chown(name, owner)
 }
 
-// get reads a file of the case's directory.
+// get reads a file in the case's directory.
 func (b *bench) get(rel string) string {
 	b.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, rel))
@@ -81,7 +82,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// create makes a sandbox that is removed when the case ends.
+// create makes a sandbox, which is removed when the case ends.
 func (b *bench) create(spec sandbox.Spec) sandbox.Handle {
 	b.Helper()
 	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), spec)
@@ -90,7 +91,7 @@ func (b *bench) create(spec sandbox.Spec) sandbox.Handle {
 	return h
 }
 
-// remove is the clean-up of a case, which has a time of its own.
+// remove removes a sandbox at the end of a case. It has a deadline of its own.
 func (b *bench) remove(h sandbox.Handle) {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
@@ -99,7 +100,7 @@ func (b *bench) remove(h sandbox.Handle) {
 	}
 }
 
-// start creates and starts: init holds.
+// start creates and starts a sandbox; its init then holds.
 func (b *bench) start(spec sandbox.Spec) sandbox.Handle {
 	b.Helper()
 	h := b.create(spec)
@@ -107,7 +108,7 @@ func (b *bench) start(spec sandbox.Spec) sandbox.Handle {
 	return h
 }
 
-// open attaches until the case ends.
+// open attaches to a sandbox until the case ends.
 func (b *bench) open(h sandbox.Handle, cursor sandbox.Cursor) sandbox.Attachment {
 	b.Helper()
 	a, err := b.launcher.Open(b.ctx, h, cursor)
@@ -116,7 +117,7 @@ func (b *bench) open(h sandbox.Handle, cursor sandbox.Cursor) sandbox.Attachment
 	return a
 }
 
-// held attaches to a sandbox that was started, and reads until its init holds.
+// held attaches to a started sandbox, and reads until its init holds.
 func (b *bench) held(h sandbox.Handle) (sandbox.Attachment, *transcript) {
 	b.Helper()
 	a, seen := b.open(h, ""), &transcript{}
@@ -124,8 +125,8 @@ func (b *bench) held(h sandbox.Handle) (sandbox.Attachment, *transcript) {
 	return a, seen
 }
 
-// release attaches to a sandbox that was started, looks at it and gives it the word, as a watcher does. It sends no input to an agent
-// that wants none.
+// release attaches to a started sandbox, attests it and gives it the word, as a watcher does. It closes the input if
+// the agent wants none.
 func (b *bench) release(h sandbox.Handle, spec sandbox.Spec) (sandbox.Attachment, *transcript) {
 	b.Helper()
 	a, seen := b.held(h)
@@ -142,7 +143,7 @@ func (b *bench) release(h sandbox.Handle, spec sandbox.Spec) (sandbox.Attachment
 	return a, seen
 }
 
-// run creates, starts and releases.
+// run creates, starts and releases a sandbox.
 func (b *bench) run(spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment, *transcript) {
 	b.Helper()
 	h := b.start(spec)
@@ -150,7 +151,7 @@ func (b *bench) run(spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment, *tra
 	return h, a, seen
 }
 
-// list is all sandboxes of a launcher.
+// list returns all sandboxes of a launcher.
 func (b *bench) list(l sandbox.Launcher) map[sandbox.SandboxID]sandbox.Handle {
 	b.Helper()
 	all, err := l.List(b.ctx)

@@ -9,15 +9,15 @@ import (
 	"torno/sandbox"
 )
 
-// transcript is what was read of a sandbox's output.
+// transcript is the output of a sandbox as far as it was read.
 type transcript struct {
 	stdout, stderr []byte
 	cursor         sandbox.Cursor
 	gap            bool
-	attestation    sandbox.Attestation // from before its release
+	attestation    sandbox.Attestation // made before the sandbox's release
 }
 
-// read adds output to a transcript until there is enough of it, or its end if enough is nil.
+// read adds output to a transcript until enough returns true. If enough is nil, it reads until the output ends.
 func (b *bench) read(a sandbox.Attachment, to *transcript, enough func() bool) {
 	b.Helper()
 	for enough == nil || !enough() {
@@ -46,17 +46,17 @@ func (to *transcript) add(c sandbox.Chunk) {
 	}
 }
 
-// says is for read: until standard output holds text.
+// says returns a condition for read: standard output holds text.
 func (to *transcript) says(text string) func() bool {
 	return func() bool { return bytes.Contains(to.stdout, []byte(text)) }
 }
 
-// has is for read: until standard output has n lines.
+// has returns a condition for read: standard output has n lines.
 func (to *transcript) has(n int) func() bool {
 	return func() bool { return bytes.Count(to.stdout, []byte("\n")) >= n }
 }
 
-// result is a whole run.
+// result describes a whole run.
 type result struct {
 	transcript
 	started time.Time // as init said
@@ -64,13 +64,13 @@ type result struct {
 	exit    sandbox.Exit
 }
 
-// finish reads and waits to the end of a sandbox that was released, from its beginning.
+// finish reads a released sandbox's output from its beginning to its end, and waits for the exit.
 func (b *bench) finish(a sandbox.Attachment) result {
 	b.Helper()
 	return b.rest(a, &transcript{})
 }
 
-// rest reads and waits to the end of what was read in part.
+// rest reads the rest of a run's output, and waits for the exit.
 func (b *bench) rest(a sandbox.Attachment, seen *transcript) (r result) {
 	b.Helper()
 	r.exit = b.end(a, seen)
@@ -79,14 +79,14 @@ func (b *bench) rest(a sandbox.Attachment, seen *transcript) (r result) {
 	return r
 }
 
-// runs is a whole run of a spec.
+// runs does a whole run of a spec.
 func (b *bench) runs(spec sandbox.Spec) result {
 	b.Helper()
 	_, a, seen := b.run(spec)
 	return b.rest(a, seen)
 }
 
-// ready runs an agent that stays, and waits until it says so.
+// ready runs an agent that stays, and waits until the agent says "ready".
 func (b *bench) ready(spec sandbox.Spec) (sandbox.Attachment, *transcript) {
 	b.Helper()
 	_, a, seen := b.run(spec)
@@ -94,7 +94,7 @@ func (b *bench) ready(spec sandbox.Spec) (sandbox.Attachment, *transcript) {
 	return a, seen
 }
 
-// end reads and waits to the end of what was read in part.
+// end reads the rest of the output into seen, and waits for the exit.
 func (b *bench) end(a sandbox.Attachment, seen *transcript) sandbox.Exit {
 	b.Helper()
 	b.read(a, seen, nil)
@@ -108,7 +108,7 @@ func (b *bench) wait(a sandbox.Attachment) sandbox.Exit {
 	return exit
 }
 
-// afterStarted takes init's lines off standard error. Whatever are not those lines is a failure.
+// afterStarted takes init's lines off the beginning of standard error. If anything else is there, the case fails.
 func (b *bench) afterStarted(stderr []byte) (time.Time, []byte) {
 	b.Helper()
 	text, holds := strings.CutPrefix(string(stderr), runfile.Holding)
@@ -123,7 +123,7 @@ func (b *bench) afterStarted(stderr []byte) (time.Time, []byte) {
 	return at, []byte(rest)
 }
 
-// exits checks a code.
+// exits checks an exit code.
 func (b *bench) exits(e sandbox.Exit, code int) {
 	b.Helper()
 	if e.Code != code {
@@ -131,7 +131,7 @@ func (b *bench) exits(e sandbox.Exit, code int) {
 	}
 }
 
-// succeeds checks that a run ended with 0, and otherwise shows what it complained of.
+// succeeds checks that a run ended with 0. If not, it shows the run's output.
 func (b *bench) succeeds(r result) {
 	b.Helper()
 	if r.exit.Code != 0 {
@@ -139,7 +139,7 @@ func (b *bench) succeeds(r result) {
 	}
 }
 
-// same compares output, showing only the ends of what is long.
+// same compares output. Of long output it shows only the end.
 func (b *bench) same(what string, got []byte, want string) {
 	b.Helper()
 	if string(got) != want {

@@ -14,7 +14,7 @@ import (
 // mib is 1 MiB.
 const mib = 1 << 20
 
-// spec is a run of a word of the vocabulary, with room for anything that a case does.
+// spec returns a run of a word of the vocabulary. Its limits leave room for anything that a case does.
 func (b *bench) spec(name string, args ...string) sandbox.Spec {
 	argv := append([]string{name}, args...)
 	if b.suite.Real {
@@ -23,14 +23,14 @@ func (b *bench) spec(name string, args ...string) sandbox.Spec {
 	return b.command(argv...)
 }
 
-// command is spec for any command line. It is compiled as the watcher compiles it, so that the agent finds what agents
-// find.
+// command returns a run of any command line. It compiles the spec as the watcher does, so that the agent finds the same
+// things as real agents do.
 func (b *bench) command(argv ...string) sandbox.Spec {
 	b.Helper()
 	return b.withPrograms(nil, argv...)
 }
 
-// withPrograms is command for a profile that has programs.
+// withPrograms works like command, for a profile that has programs.
 func (b *bench) withPrograms(programs []compile.Programs, argv ...string) sandbox.Spec {
 	b.Helper()
 	subagent, err := delegation.ParseSubagentID("case")
@@ -60,10 +60,10 @@ var limits = sandbox.Limits{
 	Tmp: 64 * mib, Home: 64 * mib, Shm: 16 * mib, Log: 8 * mib,
 }
 
-// numbers are for what must differ between all cases of all suites.
+// numbers counts up, for names that must differ between all cases of all suites.
 var numbers atomic.Int64
 
-// numbered is what the word "lines" prints.
+// numbered returns the text that the word "lines" prints.
 func numbered(n int, tag string) string {
 	var text strings.Builder
 	for i := range n {
@@ -72,7 +72,7 @@ func numbered(n int, tag string) string {
 	return text.String()
 }
 
-// long is n bytes of text in lines that all differ.
+// long returns n bytes of text, in lines that all differ.
 func long(n int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < n; i++ {

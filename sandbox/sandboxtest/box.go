@@ -12,20 +12,20 @@ import (
 	"torno/sandbox"
 )
 
-// box is one sandbox. What is above the blank line never changes.
+// box is one sandbox. The fields above the blank line never change.
 type box struct {
 	world        *World
 	installation string
-	site         string // whose it is
+	site         string // the site that it belongs to
 	id           string
-	number       int // in the order of their making
+	number       int // 1 for the first box that the world made, and so on
 	slot         int
 	sandbox      sandbox.SandboxID
-	spec         sandbox.Spec // of a prepared one: from before its release on
+	spec         sandbox.Spec // for a prepared box it is final before the release
 	log          *replay
 	stdin        *io.PipeReader
 	input        *io.PipeWriter
-	handed       chan []byte     // what attachments write to an input that lasts
+	handed       chan []byte     // bytes that attachments write to an input that lasts
 	life, agent  context.Context // of the whole sandbox, and of the agent's group in it
 	kill         context.CancelFunc
 	killAgent    context.CancelFunc
@@ -38,7 +38,7 @@ type box struct {
 	state      sandbox.HandleState
 	inputTaken bool // an attachment has the standard input
 	held       bool // init waits for its word
-	abandoned  bool // and will never get it
+	abandoned  bool // init will never get its word
 	death      int  // the number of the signal that the agent died of
 	traps      map[sandbox.Signal]chan sandbox.Signal
 	outOfMem   bool
@@ -70,7 +70,7 @@ func newBox(w *World, installation string, id sandbox.SandboxID, spec sandbox.Sp
 	return b
 }
 
-// handle is the box as List shows it.
+// handle returns the box as List shows it.
 func (b *box) handle() sandbox.Handle {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *box) handle() sandbox.Handle {
 	return h
 }
 
-// start runs a box that never ran.
+// start runs a box that has never run.
 func (b *box) start() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +94,7 @@ func (b *box) start() {
 	go b.run()
 }
 
-// run is the sandbox's life.
+// run takes the sandbox through its life, from the hold to the exit.
 func (b *box) run() {
 	if b.spec.Process.Lasting {
 		b.spawned.Go(b.handOn)
@@ -113,7 +113,7 @@ func (b *box) run() {
 	close(b.done)
 }
 
-// hand gives the agent what an attachment writes, unless that is closed first.
+// hand gives the agent the bytes that an attachment writes, unless the attachment is closed first.
 func (b *box) hand(open context.Context, p []byte) (int, error) {
 	b.mu.Lock()
 	held := b.held
@@ -130,7 +130,7 @@ func (b *box) hand(open context.Context, p []byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// handOn is the pipe between attachments and the agent.
+// handOn passes bytes from the attachments to the agent.
 func (b *box) handOn() {
 	for {
 		select {
@@ -144,7 +144,7 @@ func (b *box) handOn() {
 	}
 }
 
-// init is sandbox-init: it holds, may fail, says that it started, runs the agent, writes the answer.
+// init does the work of sandbox-init: it holds, may fail, says that it started, runs the agent and writes the answer.
 func (b *box) init() int {
 	if !b.hold() {
 		return runfile.AbandonedExit
@@ -165,20 +165,20 @@ func (b *box) init() int {
 	return code
 }
 
-// hold waits for the release, and says whether it came. Killing the box ends it, too.
+// hold waits until the box is released, let go of, or killed. It returns false only if the box was let go of.
 func (b *box) hold() bool {
 	b.say([]byte(runfile.Holding))
 	select {
 	case <-b.released:
 	case <-b.life.Done():
-		return true // init's caller looks
+		return true // init looks whether the box was killed
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.abandoned
 }
 
-// release gives init its word, or lets go of it for good. It says whether init was waiting.
+// release gives init its word, or lets go of it for good. It reports whether init was waiting.
 func (b *box) release(word bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,10 +193,10 @@ func (b *box) release(word bool) bool {
 	return true
 }
 
-// say writes init's own line to standard error. While the sandbox is being killed, the line is dropped.
+// say writes a line of init to standard error. If the sandbox is being killed, the line is dropped.
 func (b *box) say(line []byte) { _, _ = b.log.write(b.life, sandbox.Stderr, line) }
 
-// end kills the box and waits until nothing of it runs. A box that was not started yet can no longer be started.
+// end kills the box and waits until nothing in it runs. If the box was never started, it cannot be started any more.
 func (b *box) end() {
 	b.mu.Lock()
 	if b.state == sandbox.HandleCreated {
@@ -208,13 +208,14 @@ func (b *box) end() {
 	<-b.done
 }
 
-// vanish ends the box without telling anybody how.
+// vanish ends the box without telling anybody how it ended.
 func (b *box) vanish() {
 	b.vanished.Do(func() { close(b.gone) })
 	b.end()
 }
 
-// InitError is an error for Fail(OpInit, …) that says which of init's failures it is; without one it is its set-up.
+// InitError is an error for Fail(OpInit, …) that says how init failed. Any other error counts as a failure of init's
+// set-up.
 type InitError struct {
 	Failure runfile.Failure
 	Text    string

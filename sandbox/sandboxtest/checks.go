@@ -10,19 +10,19 @@ import (
 	"torno/test/prober/inside"
 )
 
-// check is one thing that a report from a sandbox must show. Every one of them is false outside of a sandbox, which a
-// test of ours makes sure of: a check that also passes there would prove nothing.
+// check is one thing that a report from a sandbox must show. Outside of a sandbox every check must be false, and a test
+// of ours makes sure of it: a check that also passes there would prove nothing.
 type check struct {
-	key  sandbox.GuaranteeKey // "" for what every launcher must give
+	key  sandbox.GuaranteeKey // "" if every launcher must pass the check
 	what string
 	ok   func(inside.Report, scene) bool
 }
 
-// scene is what the host knows of the sandbox that the report is from.
+// scene holds the facts that the host knows about the sandbox of a report.
 type scene struct {
 	spec       sandbox.Spec
 	namespaces map[string]string // of the host
-	ownKernel  bool              // which knows no nodev: it opens no device but its own
+	ownKernel  bool              // the sandbox's kernel knows no nodev: it opens no device but its own
 }
 
 var checks = []check{
@@ -68,7 +68,7 @@ func powerless(s inside.Status) bool {
 
 func ordinary(s inside.Status) bool { return everyID(s, 1) }
 
-// everyID says whether no user or group id is below a bound.
+// everyID reports whether every user and group id is at least bound.
 func everyID(s inside.Status, bound int) bool {
 	all := slices.Concat(s.Uids, s.Gids, s.Groups)
 	return len(all) >= 8 && slices.Min(all) >= bound
@@ -87,10 +87,10 @@ func ownNamespaces(r inside.Report, s scene) bool {
 	return len(s.namespaces) > 0
 }
 
-// private are the directories that an agent may write.
+// private lists the directories that an agent may write.
 var private = []string{"/dev/shm", "/dev/mqueue", "/home/agent", "/tmp", "/workspace"}
 
-// harmless are the devices that an agent may see, and write.
+// harmless lists the devices that an agent may see and write.
 var harmless = []string{
 	"/dev/console", "/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
 }
@@ -101,12 +101,12 @@ func onlyPrivateWritable(r inside.Report, _ scene) bool {
 
 func onlyHarmlessDevices(r inside.Report, _ scene) bool { return len(others(r.Devices, harmless)) == 0 }
 
-// others are those that are not among the known.
+// others returns the strings of all that are not in known.
 func others(all, known []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(known, s) })
 }
 
-// places are what a root may hold. Whatever else is there came from the host.
+// places lists the names that a root may hold. Anything else there came from the host.
 var places = []string{
 	".dockerenv", "bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace",
 }
@@ -135,7 +135,7 @@ func privateBounded(r inside.Report, s scene) bool {
 	return true
 }
 
-// found is the part of a report that tells why a check failed.
+// found returns the part of a report that shows why a check failed.
 func found(r inside.Report) string {
 	lines := []string{
 		"writable: " + strings.Join(others(r.Writable, append(private, harmless...)), " "),

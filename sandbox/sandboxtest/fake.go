@@ -15,17 +15,17 @@ import (
 	"torno/sandbox"
 )
 
-// LauncherName is what a fake's handles have in Launcher.
+// LauncherName is the launcher that a fake's handles name.
 const LauncherName = "fake"
 
-// ErrCrashed is all that a fake says after Crash.
+// ErrCrashed is a fake's answer to every call after Crash.
 var ErrCrashed = errors.New("the fake has crashed")
 
 // Fake is a sandbox.Launcher of one installation in a World.
 type Fake struct {
 	world        *World
 	installation string
-	site         string // the one that it was opened on
+	site         string // the site that it was opened on
 	crashed      chan struct{}
 
 	mu       sync.Mutex
@@ -35,8 +35,9 @@ type Fake struct {
 
 var _ sandbox.Launcher = (*Fake)(nil)
 
-// Crash is the watcher's `kill -9`: every call of this fake that is under way or still comes fails with ErrCrashed,
-// its attachments break off, its sandboxes live on. World.Launcher makes the next fake of the installation.
+// Crash works like the watcher's `kill -9`. Every call of this fake fails with ErrCrashed, whether it is under way or
+// still to come. The fake's attachments break off, and its sandboxes live on. World.Launcher makes the next fake of the
+// installation.
 func (f *Fake) Crash() {
 	f.mu.Lock()
 	if !f.dead {
@@ -47,13 +48,13 @@ func (f *Fake) Crash() {
 	f.hangUp()
 }
 
-// Check says what Enforce made of it; everything is enforced at first.
+// Check returns the guarantees as Enforce has set them. At first everything is enforced.
 func (f *Fake) Check(ctx context.Context) (g sandbox.Guarantees, err error) {
 	err = f.do(ctx, OpCheck, func() error { g = f.world.check(); return nil })
 	return g, err
 }
 
-// Create makes a sandbox of which nothing runs.
+// Create makes a sandbox. Nothing runs in it yet.
 func (f *Fake) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (h sandbox.Handle, err error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
@@ -72,7 +73,7 @@ func (f *Fake) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Sp
 	return h, err
 }
 
-// Start lets its init begin, once.
+// Start lets the sandbox's init begin, once.
 func (f *Fake) Start(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpStart, func() error {
 		b, err := f.find(h)
@@ -102,8 +103,8 @@ func (f *Fake) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor
 	return opened, err
 }
 
-// Attest says that the sandbox is as it should be, and whether the World lets the host look. A test has it differ by failing
-// OpAttest with a *sandbox.DifferenceError.
+// Attest confirms that the sandbox is as it should be, if the World lets the host look. A test makes the sandbox differ
+// by failing OpAttest with a *sandbox.DifferenceError.
 func (f *Fake) Attest(ctx context.Context, h sandbox.Handle) (seen sandbox.Attestation, err error) {
 	err = f.do(ctx, OpAttest, func() error {
 		b, err := f.find(h)
@@ -125,7 +126,7 @@ func (f *Fake) Attest(ctx context.Context, h sandbox.Handle) (seen sandbox.Attes
 	return seen, err
 }
 
-// List returns the sandboxes of the installation, by whichever fake they were made, the oldest first.
+// List returns the installation's sandboxes, whichever fake made them, the oldest first.
 func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
 	err = f.do(ctx, OpList, func() error {
 		for _, b := range f.world.of(f.installation) {
@@ -136,7 +137,7 @@ func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
 	return all, err
 }
 
-// Remove ends and forgets a sandbox. It succeeds where the sandbox does not exist.
+// Remove ends and forgets a sandbox. It also succeeds if the sandbox does not exist.
 func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpRemove, func() error {
 		b, err := f.find(h)
@@ -151,7 +152,7 @@ func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
 	})
 }
 
-// do is one call with its hooks and faults, as long as this fake lives and the caller waits.
+// do runs one call with its hooks and faults, as long as this fake lives and the caller waits.
 func (f *Fake) do(ctx context.Context, op Op, effect func() error) error {
 	alive := func() error {
 		select {
@@ -176,7 +177,7 @@ func (f *Fake) do(ctx context.Context, op Op, effect func() error) error {
 	return err
 }
 
-// find is the installation's sandbox of a handle.
+// find returns the installation's sandbox that a handle means.
 func (f *Fake) find(h sandbox.Handle) (*box, error) {
 	if err := h.On(f.site); err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (f *Fake) find(h sandbox.Handle) (*box, error) {
 	return nil, fmt.Errorf("%s: %w", h.ID, sandbox.ErrNotFound)
 }
 
-// admit refuses what a real launcher refuses.
+// admit refuses a spec that a real launcher would refuse.
 func (f *Fake) admit(spec sandbox.Spec) error {
 	if missing := f.world.check().Missing(spec.AtLeast); len(missing) > 0 {
 		return &delegation.Refusal{Code: delegation.CodeNotEnforced, Field: "profile", Text: fmt.Sprintf("not enforced here: %v", missing)}
@@ -202,7 +203,7 @@ func (f *Fake) admit(spec sandbox.Spec) error {
 	return nil
 }
 
-// pin looks at a mount's source, component by component, as a real launcher opens it.
+// pin checks a mount's source component by component, as a real launcher opens it.
 func (f *Fake) pin(m sandbox.Mount) error {
 	code, field := delegation.CodeContext, "context_paths"
 	if m.Workspace {
@@ -225,7 +226,7 @@ func (f *Fake) pin(m sandbox.Mount) error {
 	return nil
 }
 
-// clone makes the world independent of its caller, and shows that a spec is plain data.
+// clone copies a spec, so that the world does not depend on its caller. It also shows that a spec is plain data.
 func clone(spec sandbox.Spec) (own sandbox.Spec, err error) {
 	data, err := json.Marshal(spec)
 	if err != nil {
@@ -234,7 +235,7 @@ func clone(spec sandbox.Spec) (own sandbox.Spec, err error) {
 	return own, json.Unmarshal(data, &own)
 }
 
-// of are the boxes of an installation in the order of their making.
+// of returns the boxes of an installation, oldest first.
 func (w *World) of(installation string) []*box {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"torno/sandbox"
 )
 
-// CanPrepare says nothing against sandboxes that are made ahead.
+// CanPrepare returns nil: sandboxes can always be made ahead.
 func (f *Fake) CanPrepare() error { return nil }
 
 // Prepare makes a sandbox ahead of a run.
@@ -19,7 +19,7 @@ func (f *Fake) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.
 	return h, err
 }
 
-// Furnish brings a run into a sandbox that holds.
+// Furnish brings a run into a sandbox whose init holds.
 func (f *Fake) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.Spec) (sandbox.Handle, error) {
 	err := f.do(ctx, OpFurnish, func() error {
 		b, err := f.find(h)
@@ -44,5 +44,5 @@ func (f *Fake) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.Spec)
 	return h, err
 }
 
-// Weigh says that a sandbox takes a megabyte.
+// Weigh returns one megabyte for any sandbox.
 func (f *Fake) Weigh(sandbox.Handle) int64 { return mib }

@@ -3,7 +3,7 @@ package sandboxtest
 // Op is a step at which a test can stop or fail the fake.
 type Op string
 
-// The steps: the methods of Launcher and Attachment, and what init does in the sandbox before its started line.
+// The steps: the methods of Launcher and Attachment, and init's work in the sandbox before its started line.
 const (
 	OpCheck   Op = "check"
 	OpSite    Op = "site"
@@ -21,43 +21,43 @@ const (
 	OpInit    Op = "init" // failing it is a launch failure: a failed line and exit 125
 )
 
-// calls is what is known and planned of one Op.
+// calls counts the calls of one Op, and holds the test's plans for them.
 type calls struct {
 	count         int
 	before, after func() // or nil
 	faults        []fault
 }
 
-// fault is an error that the call number nth is to return.
+// fault is an error that call number nth returns.
 type fault struct {
 	nth   int
 	after bool
 	err   error
 }
 
-// Fail makes the nth call from now on (1 is the next one) fail without having done anything.
+// Fail makes the nth call from now on fail before it does anything; 1 is the next call.
 func (w *World) Fail(op Op, nth int, err error) { w.plan(op, fault{nth, false, err}) }
 
-// FailAfter makes the nth call from now on fail although it did its work: a launcher that starts the sandbox and
+// FailAfter makes the nth call from now on fail although it did its work, like a launcher that starts the sandbox and
 // then loses the connection.
 func (w *World) FailAfter(op Op, nth int, err error) { w.plan(op, fault{nth, true, err}) }
 
-// Before has hook run in the caller's goroutine at the beginning of every call, before anything was done. A hook that
-// receives from a channel stops the caller there. Another one takes its place, nil takes it away.
+// Before makes every call run hook in the caller's goroutine before the call does anything. A hook that receives from a
+// channel stops the caller there. A new hook replaces the old hook; nil removes it.
 func (w *World) Before(op Op, hook func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.op(op).before = hook
 }
 
-// After is Before for the moment when the work is done and the caller does not know it yet.
+// After sets a hook like Before, for the moment when the work is done and the caller does not know it yet.
 func (w *World) After(op Op, hook func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.op(op).after = hook
 }
 
-// Calls is how often a step was begun, whatever became of it.
+// Calls returns how often a step was begun, whatever became of it.
 func (w *World) Calls(op Op) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +71,7 @@ func (w *World) plan(op Op, f fault) {
 	w.op(op).faults = append(w.op(op).faults, f)
 }
 
-// op is the entry of an Op. The lock is held.
+// op returns the entry of an Op. The caller holds the lock.
 func (w *World) op(op Op) *calls {
 	if w.calls[op] == nil {
 		w.calls[op] = &calls{}
@@ -79,7 +79,7 @@ func (w *World) op(op Op) *calls {
 	return w.calls[op]
 }
 
-// step runs one call with its hooks and faults. alive is asked before the effect: whether the caller still is there.
+// step runs one call with its hooks and faults. Before the effect it asks alive whether the caller is still there.
 func (w *World) step(op Op, alive func() error, effect func() error) error {
 	call := w.count(op)
 	call.before()
@@ -96,13 +96,13 @@ func (w *World) step(op Op, alive func() error, effect func() error) error {
 	return call.late
 }
 
-// planned is what shall happen in one call.
+// planned holds the hooks and errors for one call.
 type planned struct {
 	before, after func()
 	early, late   error
 }
 
-// count begins a call.
+// count counts a call and returns the plan for it.
 func (w *World) count(op Op) planned {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"torno/sandbox"
 )
 
-// resolve says where a path of the child lies on the host. The innermost mount is the last one that fits.
+// resolve returns where a path of the child lies on the host. If several mounts fit, the last one is the innermost.
 func (b *box) resolve(name string) (host string, writable bool, err error) {
 	for _, m := range b.spec.Mounts {
 		if paths.Within(m.Target, name) {
@@ -27,7 +27,7 @@ func (b *box) resolve(name string) (host string, writable bool, err error) {
 	return host, writable, nil
 }
 
-// absolute is a path of the child that is taken from dir when it is relative.
+// absolute returns a path of the child as an absolute path. It takes a relative path from dir.
 func absolute(dir, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
@@ -35,7 +35,7 @@ func absolute(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// readFile reads a file of the child: one of the run's own, or one in a mount.
+// readFile reads a file of the child: a file of the run itself, or a file in a mount.
 func (b *box) readFile(name string) ([]byte, error) {
 	for _, file := range b.spec.Files {
 		if name == path.Join(sandbox.RunDir, file.Name) {
@@ -49,7 +49,7 @@ func (b *box) readFile(name string) ([]byte, error) {
 	return os.ReadFile(host)
 }
 
-// moveAnswerAside makes room for an answer: a file that is there already is of an earlier run.
+// moveAnswerAside makes room for an answer. A file that is there already comes from an earlier run.
 func (b *box) moveAnswerAside() error {
 	if b.spec.Answer.Path == "" {
 		return nil
@@ -64,8 +64,8 @@ func (b *box) moveAnswerAside() error {
 	return nil
 }
 
-// writeAnswer writes what was kept of the agent's standard output, unless the agent wrote an answer itself. After a KILL no
-// process is left that could write it.
+// writeAnswer writes the agent's kept standard output as the answer, unless the agent wrote an answer itself. After a
+// KILL no process is left to write it.
 func (b *box) writeAnswer() error {
 	if !b.spec.Answer.FromStdout || b.life.Err() != nil {
 		return nil
@@ -89,7 +89,7 @@ func (b *box) writeAnswer() error {
 	return os.WriteFile(host, text, 0o640)
 }
 
-// keepAnswer keeps the standard output.
+// keepAnswer keeps the standard output for the answer.
 func (b *box) keepAnswer(p []byte) {
 	if !b.spec.Answer.FromStdout {
 		return

@@ -9,44 +9,48 @@ import (
 	"torno/test/prober/verdict"
 )
 
-// Harness is what the suite must know of a launcher.
+// Harness describes a launcher to the suite.
 type Harness struct {
-	// Name is the launcher and its way, as in "docker by handle". The first word is its column in test/prober/verdicts.md.
+	// Name is the launcher and its way of working, as in "docker by handle". The first word names the launcher's column
+	// in test/prober/verdicts.md.
 	Name string
 
-	// New makes a launcher of an installation. The second one of the same name is what a watcher is after a crash: it
-	// knows nothing of the first but finds its sandboxes. Launchers of two names share the site and nothing else.
-	// All workspaces and context lie beneath the directory base.
+	// New makes a launcher for an installation. A second launcher of the same name is like a watcher after a crash: it
+	// knows nothing of the first launcher but finds its sandboxes. Launchers of different names share the site and
+	// nothing else. All workspaces and contexts lie beneath the directory base.
 	New func(t *testing.T, base, installation string) sandbox.Launcher
 
-	// Crash ends a launcher as `kill -9` ends its process: connections and locks are gone, nothing was tidied up.
+	// Crash ends a launcher as `kill -9` ends its process: connections and locks are gone, and nothing was tidied up.
 	Crash func(sandbox.Launcher)
 
-	// Real says that argv is run by a kernel. Agents are then scripts of /bin/sh, and the suite also tries from inside
-	// what the launcher says that it enforces. Otherwise argv are words of the fake.
+	// Real means that a kernel runs argv. Then agents are scripts for /bin/sh, and the suite also tries the launcher's
+	// guarantees from inside. Otherwise argv is a word of the fake.
 	Real bool
 
-	// Beside says that this is another way of a launcher of which a harness shows already that programs install things there.
+	// Beside means that another harness tests the same launcher in another way, and already shows that programs can
+	// install things in its sandboxes.
 	Beside bool
 
-	// Controls are for a Real launcher: places without its walls, in which the prober shows that its probes are alive.
-	// Each of them sees the host's directory dir at its own path, and the workspace in it at /workspace.
+	// Controls makes the weak places for a Real launcher: places without its walls. There the prober shows that its
+	// probes are alive. Each place sees the host's directory dir at its own path, and the workspace in it at
+	// /workspace.
 	Controls func(t *testing.T, dir string) Controls
 
-	// Adjust, when it is there, changes a spec of the suite into one that fits: another root filesystem, for example.
+	// Adjust, if set, changes a spec of the suite so that it fits the launcher, for example by another root filesystem.
 	Adjust func(t *testing.T, spec *sandbox.Spec)
 }
 
-// Controls are the weak places of a case.
+// Controls holds the weak places of a case, which have no walls.
 type Controls struct {
-	// Ground is where the places of a case are, and a neighbour that stays there until the test ends.
+	// Ground tells the prober where the weak places lie, and describes a neighbour that stays there until the test
+	// ends.
 	Ground inside.Ground
-	// Try runs the prober in every place, and tells what came of it by what is taken away there.
+	// Try runs the prober in every weak place. It returns the outcomes by the wall that is taken away there.
 	Try func(ground string) map[string][]inside.Outcome
-	// Run runs the prober in the place that has every power and no filter.
+	// Run runs the prober in the weak place that has every power and no filter.
 	Run func(args ...string)
-	// Open starts a container that shows directories at their own paths, with all that is and will be mounted below them.
-	// It returns where its root is.
+	// Open starts a container that shows directories at their own paths, with everything that is or will be mounted
+	// below them. It returns where the container's root is.
 	Open func(dirs ...string) (root string)
 }
 
@@ -55,7 +59,7 @@ type suite struct {
 	Harness
 	base     string
 	launcher sandbox.Launcher
-	prober   string // its file, for a real launcher
+	prober   string // the prober's file, for a real launcher
 }
 
 // ours is the installation of most cases.
@@ -67,8 +71,8 @@ type testCase struct {
 	run  func(*bench)
 }
 
-// Suite is the contract of every launcher. A case uses its own keys, so that all can run at once; `go test -parallel`
-// says how many do.
+// Suite tests the contract of every launcher. Each case uses its own keys, so all cases can run at once; `go test
+// -parallel` says how many do.
 func Suite(t *testing.T, h Harness) {
 	s := &suite{Harness: h, base: newBase(t)}
 	s.launcher = h.New(t, s.base, ours)
@@ -80,8 +84,8 @@ func Suite(t *testing.T, h Harness) {
 	})
 }
 
-// newBase makes the directory for workspaces. Files that the weak places make there belong to root. Where root started the
-// test as an ordinary user, root removes them.
+// newBase makes the directory for workspaces. The weak places make files there that belong to root. If root started the
+// test as an ordinary user, root removes these files itself.
 func newBase(t *testing.T) string {
 	t.Helper()
 	if os.Getenv(verdict.Programs) == "" {

@@ -8,10 +8,10 @@ import (
 	"torno/sandbox"
 )
 
-// ledger is what the world remembers of sandboxes, also of those that were removed. It is guarded by the world's lock. A
-// sandbox runs from its release on.
+// ledger is the world's memory of all sandboxes, including removed ones. The world's lock guards it. A sandbox counts
+// as running from its release on.
 type ledger struct {
-	created   []sandbox.SandboxID // in the order of their making
+	created   []sandbox.SandboxID // oldest first
 	released  []sandbox.SandboxID // in the order of their release
 	running   map[*box]bool
 	most      map[string]int // by subagent
@@ -26,44 +26,45 @@ func newLedger() ledger {
 	return ledger{running: make(map[*box]bool), most: make(map[string]int)}
 }
 
-// Sandboxes are all sandboxes that were ever made, oldest first. A repeated Create that returns the existing sandbox counts
-// once.
+// Sandboxes returns all sandboxes that were ever made, oldest first. If Create is repeated and returns the existing
+// sandbox, it counts once.
 func (w *World) Sandboxes() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.ledger.created)
 }
 
-// Released are the sandboxes whose agents ran, in the order of their release. A sandbox without a run, or two sandboxes of one run,
-// break a promise (I10).
+// Released returns the sandboxes whose agents ran, in the order of their release. A sandbox without a run, or two
+// sandboxes of one run, break a promise (I10).
 func (w *World) Released() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.ledger.released)
 }
 
-// MostAtOnce is how many sandboxes of one subagent, as its environment calls it, ever ran at the same time. More than one is a broken promise (I17).
+// MostAtOnce returns how many sandboxes of one subagent, by its name in the environment, ever ran at the same time.
+// More than one breaks a promise (I17).
 func (w *World) MostAtOnce(subagent string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ledger.most[subagent]
 }
 
-// MostOfAll is how many sandboxes ever ran at the same time.
+// MostOfAll returns how many sandboxes ever ran at the same time.
 func (w *World) MostOfAll() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ledger.mostOfAll
 }
 
-// SharedWorkspaces are the runs that were in each other's workspace. One is a broken promise (I17).
+// SharedWorkspaces returns the pairs of runs that were in each other's workspace. Any such pair breaks a promise (I17).
 func (w *World) SharedWorkspaces() []Shared {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.ledger.shared)
 }
 
-// begin enters a sandbox that is released.
+// begin notes that a sandbox is released.
 func (w *World) begin(b *box) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,14 +83,14 @@ func (w *World) begin(b *box) {
 	l.mostOfAll = max(l.mostOfAll, len(l.running))
 }
 
-// end enters that a sandbox's last process is gone.
+// end notes that a sandbox's last process is gone.
 func (w *World) end(b *box) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.ledger.running, b)
 }
 
-// subagent is what the box's agent is called in its environment.
+// subagent returns the agent's name from its environment.
 func (b *box) subagent() string {
 	for _, variable := range b.spec.Process.Env {
 		if id, ok := strings.CutPrefix(variable, "TORNO_SUBAGENT_ID="); ok {
@@ -99,7 +100,7 @@ func (b *box) subagent() string {
 	return ""
 }
 
-// workspace is where the box's workspace lies on the host, or "".
+// workspace returns where the box's workspace lies on the host, or "".
 func (b *box) workspace() string {
 	for _, m := range b.spec.Mounts {
 		if m.Workspace {

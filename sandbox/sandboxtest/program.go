@@ -14,48 +14,50 @@ import (
 	"torno/sandbox"
 )
 
-// Program is what a fake sandbox runs in place of an agent: argv[0] chooses it, the result is its exit code. It must
-// return soon after its context ends: the program was killed, by KILL, or by INT or TERM if it did not trap them. Its result
-// does not count then.
+// Program is a function that a fake sandbox runs in place of an agent. argv[0] chooses it, and its result is the exit
+// code. It must return soon after its context ends: then it was killed, by KILL, or by INT or TERM if it did not trap
+// them, and its result does not count.
 type Program func(ctx context.Context, p ProgramIO) int
 
-// ProgramIO is what a Program has of the world.
+// ProgramIO gives a Program access to its world.
 type ProgramIO struct {
 	Args   []string // without argv[0]
 	Env    []string
 	Dir    string
-	Stdin  io.Reader // at its end at once, unless the spec keeps it open
+	Stdin  io.Reader // at its end from the start, unless the spec keeps it open
 	Stdout io.Writer // both fail once the program is dead
 	Stderr io.Writer
 	box    *box
 }
 
-// Trap has the program receive signals instead of dying of them. A program that does not read the channel ignores them.
+// Trap makes the program receive signals instead of dying of them. A program that does not read the channel ignores
+// them.
 func (p ProgramIO) Trap(signals ...sandbox.Signal) <-chan sandbox.Signal {
 	return p.box.trap(signals)
 }
 
-// Spawn runs a process of the sandbox that is not of the agent's group: signals pass it by, and it outlives the
-// program until init kills what is left, which is the end of its context.
+// Spawn runs a process of the sandbox outside the agent's group. Signals do not reach it. It outlives the program until
+// init kills everything that is left; then its context ends.
 func (p ProgramIO) Spawn(process func(context.Context)) { p.box.spawn(process) }
 
-// OutOfMemory is the kernel killing the program for the memory it used. Return what it returns.
+// OutOfMemory acts as if the kernel killed the program for using too much memory. The program must return the result of
+// OutOfMemory.
 func (p ProgramIO) OutOfMemory() int { return p.box.outOfMemory() }
 
-// Sleep waits, or says why the program must end.
+// Sleep waits for d. It returns an error if the program must end.
 func (p ProgramIO) Sleep(ctx context.Context, d time.Duration) error { return retry.Pause(ctx, d) }
 
-// ReadFile reads what the child sees as name, which is taken from Dir when it is relative.
+// ReadFile reads the file that the child sees as name. A relative name is taken from Dir.
 func (p ProgramIO) ReadFile(name string) ([]byte, error) {
 	return p.box.readFile(absolute(p.Dir, name))
 }
 
-// WriteFile writes what the child sees as name; only the workspace can be written.
+// WriteFile writes the file that the child sees as name. Only the workspace can be written.
 func (p ProgramIO) WriteFile(name string, content []byte) error {
 	return p.write(name, content, os.O_TRUNC)
 }
 
-// AppendFile is WriteFile after what is there.
+// AppendFile works like WriteFile, but appends to the file.
 func (p ProgramIO) AppendFile(name string, content []byte) error {
 	return p.write(name, content, os.O_APPEND)
 }
@@ -78,7 +80,7 @@ func (p ProgramIO) write(name string, content []byte, how int) (err error) {
 	return err
 }
 
-// complain is the ordinary end of a program that could not do its work.
+// complain ends a program that could not do its work: it prints err and returns 1.
 func complain(p ProgramIO, err error) int {
 	fmt.Fprintln(p.Stderr, err)
 	return 1

@@ -10,19 +10,19 @@ import (
 	"torno/sandbox"
 )
 
-// replay is a sandbox's bounded output: both streams in the order of their writing, addressed by the byte. When it is
-// full the oldest is dropped, but never under an attached reader: the writer waits for that reader, so that a
-// stream without a reader stops the child, as a real one may.
+// replay is a sandbox's bounded output. It holds both streams in the order of writing, and addresses them by the byte.
+// When it is full, it drops the oldest output, but never output that an attached reader still needs: then the writer
+// waits for that reader. So a reader that does not read stops the child, as with a real launcher.
 type replay struct {
 	limit int64
 	chunk int
 
 	mu      sync.Mutex
-	pieces  []piece // end to end
+	pieces  []piece // without gaps between them
 	end     int64   // after the last byte
 	closed  bool
 	readers map[*reader]bool
-	changed chan struct{} // closed, and made anew, by every change
+	changed chan struct{} // every change closes it and makes a new one
 }
 
 // piece is a part of one stream. from is the place of its first byte.
@@ -42,7 +42,7 @@ func newReplay(limit int64, chunk int) *replay {
 	return &replay{limit: limit, chunk: chunk, readers: make(map[*reader]bool), changed: make(chan struct{})}
 }
 
-// write appends, waiting for attached readers where the log is full.
+// write appends p. If the log is full, it waits for attached readers.
 func (r *replay) write(ctx context.Context, stream sandbox.Stream, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		part := p[n:min(len(p), n+r.chunk)]
@@ -67,8 +67,8 @@ func (r *replay) append(ctx context.Context, stream sandbox.Stream, part []byte)
 	return nil
 }
 
-// makeRoom drops the oldest pieces until n bytes fit. It is false when a reader still has to read the oldest one.
-// The lock is held.
+// makeRoom drops the oldest pieces until n bytes fit. It returns false if a reader still has to read the oldest piece.
+// The caller holds the lock.
 func (r *replay) makeRoom(n int64) bool {
 	for len(r.pieces) > 0 && r.end-r.pieces[0].from+n > r.limit {
 		oldest := r.pieces[0]
@@ -82,7 +82,7 @@ func (r *replay) makeRoom(n int64) bool {
 	return true
 }
 
-// attach enters a reader that continues after a cursor.
+// attach adds a reader that continues after a cursor.
 func (r *replay) attach(cursor sandbox.Cursor) (*reader, error) {
 	at, err := int64(0), error(nil)
 	if cursor != "" {
@@ -105,7 +105,7 @@ func (r *replay) detach(reader *reader) {
 	r.broadcast()
 }
 
-// next is the chunk at a reader's place, waiting for it to be written. It is false when no chunk will come.
+// next returns the chunk at a reader's place, and waits until it is written. It returns false if no chunk will come.
 func (r *replay) next(ctx context.Context, reader *reader) (sandbox.Chunk, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *replay) next(ctx context.Context, reader *reader) (sandbox.Chunk, bool)
 	}, true
 }
 
-// took moves a reader after a chunk that was delivered.
+// took moves a reader past a chunk that was delivered.
 func (r *replay) took(reader *reader, c sandbox.Chunk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *replay) took(reader *reader, c sandbox.Chunk) {
 	r.broadcast()
 }
 
-// close says that nothing more will be written.
+// close marks the log as complete: nothing more will be written.
 func (r *replay) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *replay) close() {
 	r.broadcast()
 }
 
-// await lets go of the lock until something changes.
+// await unlocks the log until something changes.
 func (r *replay) await(ctx context.Context) error {
 	changed := r.changed
 	r.mu.Unlock()

@@ -8,11 +8,12 @@ import (
 	"torno/sandbox"
 )
 
-// FirstSite is the id of the site that a World begins with.
+// FirstSite is the id of the site with which a World begins.
 const FirstSite = "site-1"
 
-// Exchange puts another site in the place of the one that answers. Every connection breaks. The sandboxes of the earlier site live on
-// with it, and are there again when that site is put back. A fake stays with the site that it was made on.
+// Exchange makes another site answer in place of the present site. Every connection breaks. The sandboxes of the
+// earlier site live on with it, and are there again when that site is put back. A fake stays with the site on which it
+// was made.
 func (w *World) Exchange(site string) {
 	w.mu.Lock()
 	w.site = site
@@ -33,13 +34,13 @@ func (f *Fake) hangUp() {
 	}
 }
 
-// Site is the site that the fake was made on.
+// Site returns the site on which the fake was made.
 func (f *Fake) Site(ctx context.Context) (id string, err error) {
 	err = f.do(ctx, OpSite, func() error { id = f.site; return nil })
 	return id, err
 }
 
-// ours says whether the fake's site answers.
+// ours returns an error if another site than the fake's answers.
 func (f *Fake) ours() error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()

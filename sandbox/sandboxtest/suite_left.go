@@ -14,8 +14,8 @@ import (
 	"torno/test/attack"
 )
 
-// whatAgentLeaves has the agent leave what it can in its workspace, and looks at that from the host: a kernel of the
-// sandbox's own may show other modes, owners and nodes than the host's files have.
+// whatAgentLeaves has the agent leave everything that it can in its workspace, and then looks from the host. The
+// sandbox's own kernel may show other modes, owners and nodes than the host's files have.
 func whatAgentLeaves(b *bench) {
 	strong, weak := b.mkdir("workspace/strong", owner), b.mkdir("workspace/weak", owner)
 	b.must(os.Chmod(weak, 0o777))
@@ -36,7 +36,7 @@ func whatAgentLeaves(b *bench) {
 	}
 }
 
-// left is what the host finds below a directory, by the row that it belongs to.
+// left returns the files that the host finds below a directory, by the row of docs/THREATS.md that they break.
 func (b *bench) left(dir string) map[string][]string {
 	b.Helper()
 	found := map[string][]string{}
@@ -62,7 +62,7 @@ func (b *bench) left(dir string) map[string][]string {
 	return found
 }
 
-// marked says whether a file has flags, or attributes.
+// marked reports whether a file has flags or attributes.
 func marked(path string) bool {
 	names := make([]byte, 4096)
 	n, err := unix.Listxattr(path, names)
@@ -82,8 +82,8 @@ func marked(path string) bool {
 	return err == nil && flags&(immutable|appendOnly|noDump) != 0
 }
 
-// whoseKernel holds what a kernel says of itself against the host's. It is the host's own, or one of which the child
-// knows nothing that it would know of the host's.
+// whoseKernel compares the sandbox's kernel, as the child reads it, with the host's kernel. If the sandbox has its own
+// kernel, the two must differ, and the child must learn nothing of the host's kernel. Otherwise they must be the same.
 func whoseKernel(b *bench) {
 	for _, file := range []string{"/proc/version", "/proc/sys/kernel/random/boot_id"} {
 		host, err := os.ReadFile(file)
@@ -94,7 +94,7 @@ func whoseKernel(b *bench) {
 		}
 	}
 	if !b.ownKernel() {
-		return // launchers hide what follows
+		return // other launchers hide /proc/cmdline
 	}
 	line, err := os.ReadFile("/proc/cmdline")
 	b.must(err)

@@ -84,7 +84,7 @@ func createCancelled(b *bench) {
 	b.absent(id)
 }
 
-// createCancelledUnderWay cancels at moments that lie ever later, until one is too late.
+// createCancelledUnderWay cancels Create later and later, until Create succeeds before it is cancelled.
 func createCancelledUnderWay(b *bench) {
 	for patience := 500 * time.Microsecond; ; patience *= 3 {
 		id := sandbox.NewSandboxID()
@@ -102,7 +102,7 @@ func createCancelledUnderWay(b *bench) {
 	}
 }
 
-// absent checks that there is no sandbox of an id.
+// absent checks that no sandbox has the id.
 func (b *bench) absent(id sandbox.SandboxID) {
 	b.Helper()
 	if h, there := b.list(b.launcher)[id]; there {
@@ -124,7 +124,7 @@ func startAgain(b *bench) {
 	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
 }
 
-// holdsUntilReleased lets as much time go by as another sandbox takes.
+// holdsUntilReleased waits as long as another sandbox takes before it releases its own.
 func holdsUntilReleased(b *bench) {
 	spec := b.spec("append", "ran", "once")
 	h := b.start(spec)
@@ -223,7 +223,7 @@ func removeEnded(b *bench) {
 	b.goesAway(h)
 }
 
-// goesAway removes a sandbox twice and looks for what is left of it.
+// goesAway removes a sandbox twice and checks that nothing is left of it.
 func (b *bench) goesAway(h sandbox.Handle) {
 	b.Helper()
 	b.must(b.launcher.Remove(b.ctx, h))
@@ -288,7 +288,7 @@ func (b *bench) check() sandbox.Guarantees {
 	return g
 }
 
-// refused checks that Create turns a spec down for the code, and keeps nothing of it.
+// refused checks that Create refuses a spec with the code, and leaves no sandbox behind.
 func (b *bench) refused(spec sandbox.Spec, code delegation.Code) {
 	b.Helper()
 	id := sandbox.NewSandboxID()

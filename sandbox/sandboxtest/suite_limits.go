@@ -46,7 +46,7 @@ func processesBounded(b *bench) {
 	spec := b.script(`i=0; while sleep 1000000 & do i=$((i+1)); echo $i; done`)
 	spec.Limits.Pids = 40
 	begun := strings.Fields(string(b.runs(spec).stdout))
-	// The shell is one of the 40. A process that init could have started counts like one of the agent's.
+	// The shell counts among the 40. The agent may also get the processes that init could have started.
 	if n := len(begun); n < 39 || n >= 40+runfile.Tasks {
 		b.Errorf("%d processes could be started beside the shell, where the agent may have 40 in all", n)
 	}
@@ -74,7 +74,7 @@ func childOutOfMemory(b *bench) {
 	spec := b.script(`tail /dev/zero; echo $?`)
 	spec.Limits.Memory = 48 * mib
 	r := b.runs(spec)
-	if b.ownKernel() { // which is one process to the host, so memory ends it as a whole
+	if b.ownKernel() { // to the host the whole sandbox is one process, so lack of memory ends all of it
 		if r.exit.Code != 137 || !r.exit.OutOfMemory {
 			b.Errorf("it ended as %+v", r.exit)
 		}
@@ -84,14 +84,14 @@ func childOutOfMemory(b *bench) {
 	b.succeeds(r)
 }
 
-// processorsBounded can only fail where more was given than allowed: on a busy machine less is.
+// processorsBounded fails only if the child gets more than allowed. On a busy machine it gets less.
 func processorsBounded(b *bench) {
 	b.enforced(sandbox.CPULimit)
 	spec := b.probe("burn")
 	spec.Limits.CPUs = 400
 	r := b.runs(spec)
 	got, err := strconv.ParseFloat(strings.TrimSpace(string(r.stdout)), 64)
-	if b.ownKernel() { // its clock tells how long it wanted to run, and the host also counts its start
+	if b.ownKernel() { // its clock shows how long it wanted to run, and the host also counts its start
 		const start = 300 * time.Millisecond
 		got = max(r.exit.CPUTime-start, 0).Seconds() / r.exit.FinishedAt.Sub(r.exit.StartedAt).Seconds()
 	}

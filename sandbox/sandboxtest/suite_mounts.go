@@ -31,7 +31,7 @@ func workspaceWritable(b *bench) {
 	b.same("out", []byte(b.get("workspace/out")), "from the agent\n")
 }
 
-// context is a read-only mount of a place in the case's directory.
+// context returns a read-only mount of a place in the case's directory.
 func (b *bench) context(rel, target, prefix string) sandbox.Mount {
 	return sandbox.Mount{Source: b.source(rel), Target: target, Prefix: prefix}
 }

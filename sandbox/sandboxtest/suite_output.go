@@ -32,7 +32,7 @@ var outputCases = []testCase{
 func startedFirst(b *bench) {
 	before := time.Now()
 	r := b.runs(b.spec("exit", "0"))
-	// Engines keep their own clocks; a second is far from any mistake that matters.
+	// Engines keep their own clocks. One second is much less than any mistake that matters.
 	if r.started.Before(before.Add(-time.Second)) || r.started.After(time.Now().Add(time.Second)) {
 		b.Errorf("init says that it started at %v, it was asked to at %v", r.started, before)
 	}
@@ -72,7 +72,7 @@ func twoDoNotMix(b *bench) {
 	b.same("stdout of two", second.stdout, numbered(30, " of two"))
 }
 
-// cutStream lets a second go by between two attachments, by the agent's own clock.
+// cutStream lets one second pass between two attachments, by the agent's own clock.
 func cutStream(b *bench) {
 	h, a, cut := b.run(b.spec("lines", "20", "0.1"))
 	var whole transcript

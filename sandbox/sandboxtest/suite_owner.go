@@ -20,7 +20,7 @@ var ownerCases = []testCase{
 	{"two sandboxes are two users", twoUsers},
 }
 
-// asRoot skips a case that must give files away.
+// asRoot skips a case that must give files to other users, unless we are root.
 func (b *bench) asRoot() {
 	b.Helper()
 	if os.Geteuid() != 0 {
@@ -28,8 +28,8 @@ func (b *bench) asRoot() {
 	}
 }
 
-// owns checks that everything in a directory belongs to one user and, unless that is root, to the user's group. No child is
-// in root's group, so the files that it makes for root have a group without members.
+// owns checks that everything in a directory belongs to one user and, unless that is root, to the user's group. No
+// child is in root's group, so files that a child makes for root have a group without members.
 func (b *bench) owns(dir string, uid int) {
 	b.Helper()
 	b.must(filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

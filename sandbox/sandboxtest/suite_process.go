@@ -79,7 +79,7 @@ func stdinAtEnd(b *bench) {
 	b.succeeds(r)
 }
 
-// exitCodes has all of init's own codes among its own.
+// exitCodes tries exit codes of the agent. All of init's own codes are among them.
 func exitCodes(b *bench) {
 	for _, code := range []int{0, 1, 42, 125, 126, 127, 137, 143, 255} {
 		e := b.runs(b.spec("exit", fmt.Sprint(code))).exit
@@ -138,8 +138,8 @@ func orphansDie(b *bench) {
 	b.still("workspace/beats")
 }
 
-// outOfMemory asks three times at most: an engine can lose the news that memory ended a sandbox when the end itself
-// overtakes it, and a busy machine makes that likelier. That it is never said is a fault.
+// outOfMemory tries three times at most. An engine can lose the news that memory ended a sandbox, if the end itself
+// overtakes the news, and a busy machine makes that likelier. If the news never comes, that is a fault.
 func outOfMemory(b *bench) {
 	b.enforced(sandbox.MemoryLimit)
 	for range 3 {
@@ -155,7 +155,7 @@ func outOfMemory(b *bench) {
 	b.Error("it is never said that memory ended a sandbox")
 }
 
-// argumentsWhole has one argument that is nearly as long as Linux takes them; engines cut at less.
+// argumentsWhole uses one argument that is nearly as long as Linux accepts; engines cut arguments at less.
 func argumentsWhole(b *bench) {
 	text := long(120_000)
 	b.same("stdout", b.runs(b.spec("echo", text)).stdout, text+"\n")

@@ -15,13 +15,13 @@ import (
 	"torno/test/attack"
 )
 
-// programCases are about the profile's programs. They lie beside the suite's base: no request reaches them.
+// programCases test the profile's programs. They lie beside the suite's base, where no request reaches them.
 var programCases = []testCase{
 	{"programs can be read and not written", programsReadOnly},
 	{"programs that are a file", programsFile},
 }
 
-// programWallCases need a sandbox that runs programs.
+// programWallCases test programs in sandboxes that really run them.
 var programWallCases = []testCase{
 	{"programs are found by their names", programsRun},
 	{"what npm installed for all users runs", programsOfNpm},
@@ -32,7 +32,7 @@ var programWallCases = []testCase{
 	{"programs that requests reach are refused", programsInReach},
 }
 
-// tools is a directory of the operator's, with files by their names. Those in a directory bin can be run.
+// tools makes a directory of the operator with the given files, all executable, and returns it.
 func (b *bench) tools(files map[string]string) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "tools")
@@ -52,7 +52,7 @@ func (b *bench) putTool(name, content string) {
 	b.must(os.Chmod(name, 0o755))
 }
 
-// agent is a word of the vocabulary for a profile with programs.
+// agent runs a word of the vocabulary for a profile with programs.
 func (b *bench) agent(programs []compile.Programs, name string, args ...string) result {
 	b.Helper()
 	argv := append([]string{name}, args...)
@@ -67,7 +67,7 @@ func programsReadOnly(b *bench) {
 	b.must(os.WriteFile(filepath.Join(filepath.Dir(dir), "secret"), []byte("not me\n"), 0o644))
 	for _, as := range []string{"/opt/tools", "/usr/local/tools", dir} {
 		if b.suite.Real && strings.HasPrefix(as, "/tmp") {
-			continue // the child's own
+			continue // /tmp is the child's own
 		}
 		programs := []compile.Programs{{Host: dir, As: as}}
 		b.same("the file at "+as, b.agent(programs, "show", as+"/note").stdout, "read me\n")
@@ -99,7 +99,7 @@ func programsFile(b *bench) {
 	}
 }
 
-// says is a program that prints a line.
+// says returns a program that prints a line.
 func says(line string) string { return fmt.Sprintf("#!/bin/sh\necho '%s'\n", line) }
 
 func programsRun(b *bench) {
@@ -115,7 +115,7 @@ func programsRun(b *bench) {
 	b.succeeds(r)
 }
 
-// programsOfNpm is the tree that `npm install --global` makes: links in bin that lead into lib.
+// programsOfNpm uses the tree that `npm install --global` makes: links in bin that lead into lib.
 func programsOfNpm(b *bench) {
 	dir := b.tools(map[string]string{"lib/node_modules/@torno/cli/cli.js": says("from npm")})
 	b.must(os.Mkdir(filepath.Join(dir, "bin"), 0o755))
@@ -131,8 +131,9 @@ func programsOfNpm(b *bench) {
 	}
 }
 
-// programsWithoutRights: set-id bits give nothing, and what is closed to others is closed to the child, also where it belongs to
-// the workspace's owner. A sandbox that runs as that owner has the owner's rights.
+// programsWithoutRights checks that set-id bits give nothing. It also checks that the child cannot read a file that is
+// closed to others, even if the file belongs to the workspace's owner. A sandbox that runs as that owner has the
+// owner's rights.
 func programsWithoutRights(b *bench) {
 	b.asRoot()
 	dir := b.tools(map[string]string{"bin/secret": "secret of root\n", "bin/of-owner": "secret of the owner\n"})
@@ -152,7 +153,7 @@ func programsWithoutRights(b *bench) {
 	r := b.runs(spec)
 	lines := strings.Fields(string(r.stdout))
 	trial := attack.Trial{Where: b.suite.Name, Tried: 1 + len(closed), Note: "the child has run the program, and looked at the files"}
-	trial.Row = "R12" // for all launchers, whose tests the page names
+	trial.Row = "R12" // for all launchers; docs/THREATS.md names their tests
 	if trial.Oracle = len(lines) > 2 && lines[len(lines)-1] == "end"; trial.Oracle && lines[0] != "0" && lines[1] != "0" {
 		trial.Held = 1 + strings.Count(string(r.errors), "Permission denied")
 	}
@@ -162,7 +163,7 @@ func programsWithoutRights(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// programsSwapped: what was checked is what runs, or nothing is.
+// programsSwapped checks that the checked program runs, or none.
 func programsSwapped(b *bench) {
 	dir := b.tools(map[string]string{"bin/torno-tool": says("the checked one")})
 	trial := attack.Trial{Where: b.suite.Name, Oracle: true, Note: "the oracle is a sandbox that is made after the exchange"}
@@ -186,7 +187,7 @@ func programsSwapped(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// saysOnceStarted is what a sandbox says, or why it does not run.
+// saysOnceStarted returns the output of a sandbox, or the reason why it does not run.
 func (b *bench) saysOnceStarted(h sandbox.Handle) string {
 	b.Helper()
 	if err := b.launcher.Start(b.ctx, h); err != nil {
@@ -205,7 +206,7 @@ func (b *bench) saysOnceStarted(h sandbox.Handle) string {
 	return string(seen.stdout) + string(seen.stderr)
 }
 
-// made says whether the launcher makes a sandbox with programs, or why not.
+// made returns nil if the launcher makes a sandbox with the programs, or the reason why not.
 func (b *bench) made(host string) error {
 	b.Helper()
 	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), b.withPrograms([]compile.Programs{{Host: host, As: "/opt/tools"}}, "true"))
@@ -215,8 +216,8 @@ func (b *bench) made(host string) error {
 	return err
 }
 
-// tryPrograms has the launcher make sandboxes with programs that it must refuse, each for its reason. The oracle is a directory
-// that it takes.
+// tryPrograms has the launcher make sandboxes with programs that it must refuse, each for its own reason. The oracle is
+// a directory that the launcher accepts.
 func (b *bench) tryPrograms(row, fine string, bad []badPrograms) {
 	b.Helper()
 	trial := attack.Trial{Row: row, Where: b.suite.Name, Note: "the oracle is the same directory, apart from others"}
@@ -241,14 +242,15 @@ func (b *bench) tryPrograms(row, fine string, bad []badPrograms) {
 	attack.Record(b.T, trial)
 }
 
-// badPrograms are programs that are refused, and why. spoil makes them so, and returns how that is undone.
+// badPrograms are programs that must be refused, and the reason. spoil makes them bad, and returns a function that
+// undoes it.
 type badPrograms struct {
 	host, why string
 	spoil     func() (undo func())
 }
 
-// programsWithMounts: what is mounted there before a sandbox is made, and before it starts, stays outside. The oracle is the host,
-// which sees both.
+// programsWithMounts mounts something below programs before a sandbox is made, and again before it starts. Neither
+// mount may appear in the sandbox. The oracle is the host, which sees both.
 func programsWithMounts(b *bench) {
 	b.asRoot()
 	dir := b.tools(map[string]string{"bin/note": "read me\n"})
@@ -304,7 +306,7 @@ func programsInReach(b *bench) {
 		bad = append(bad, badPrograms{around, why, nil})
 	}
 	if os.Geteuid() == 0 {
-		alias := filepath.Join(b.TempDir(), "alias") // of a directory that a parent may write
+		alias := filepath.Join(b.TempDir(), "alias") // another path of a directory that a parent may write
 		b.must(os.Mkdir(alias, 0o755))
 		b.tool("mount", "--bind", tools, alias)
 		b.Cleanup(func() { b.tool("umount", "-l", alias) })

@@ -19,14 +19,14 @@ var restartCases = []testCase{
 	{"another installation sees and removes nothing", othersAreBlind},
 }
 
-// alone gives a case an installation of its own, whose launcher may crash.
+// alone gives a case its own installation, whose launcher may crash.
 func (b *bench) alone() {
 	b.Helper()
 	b.installation = fmt.Sprintf("alone-%d", numbers.Add(1))
 	b.launcher = b.suite.New(b.T, b.suite.base, b.installation)
 }
 
-// crash puts a new launcher in the place of a dead one.
+// crash replaces a dead launcher by a new one.
 func (b *bench) crash() {
 	b.Helper()
 	b.suite.Crash(b.launcher)
@@ -68,7 +68,7 @@ func nextStarts(b *bench) {
 		b.Errorf("Create after a crash: %+v, before it: %+v", again, h)
 	}
 	b.must(b.launcher.Start(b.ctx, h))
-	a, seen := b.held(h) // a watcher would make a new one, which it can attest
+	a, seen := b.held(h) // a watcher would make a new sandbox, which it can attest
 	b.must(a.Release(b.ctx))
 	b.must(a.Input().Close())
 	b.exits(b.rest(a, seen).exit, 0)
@@ -102,7 +102,7 @@ func nextContinues(b *bench) {
 	b.same("stdout in two parts", seen.stdout, numbered(20, ""))
 }
 
-// nextSays writes from two launchers to one agent. What the first has not written to its end does not count.
+// nextSays writes to one agent from two launchers. A write that the first launcher did not finish does not count.
 func nextSays(b *bench) {
 	b.alone()
 	spec := b.spec("cat")
@@ -145,7 +145,7 @@ func othersAreBlind(b *bench) {
 			b.Errorf("a stranger sees %+v", seen)
 		}
 	}
-	// Whether it says that there is no such sandbox or that it is gone is the same to us.
+	// The stranger may answer that there is no such sandbox, or that it is gone. Both are fine.
 	if err := stranger.Remove(b.ctx, h); err != nil {
 		b.Log(fmt.Errorf("the stranger's Remove: %w", err))
 	}

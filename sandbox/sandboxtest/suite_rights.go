@@ -13,7 +13,7 @@ import (
 	"torno/test/attack"
 )
 
-// rightsCases are about files to which the outbox's owners have no right. The child must have none either.
+// rightsCases use files to which the outbox's owners have no right. The child must have no right to them either.
 var rightsCases = []testCase{
 	{"root's private files below a readable root", rootsFiles},
 	{"root's private files in a context of root's own outbox", rootsFilesOfRoot},
@@ -25,11 +25,11 @@ var rightsCases = []testCase{
 }
 
 const (
-	stranger = 1001 // a user who is none of the outbox's owners
-	foreign  = 4242 // a group in which the suite's owner is not
+	stranger = 1001 // a user who is not an owner of the outbox
+	foreign  = 4242 // a group that the suite's owner is not in
 )
 
-// secret writes a file that is readable for its owner alone, or for its group too.
+// secret writes a file that only its owner can read, or its group too, depending on mode.
 func (b *bench) secret(rel string, uid, gid int, mode fs.FileMode) {
 	b.Helper()
 	name := filepath.Join(b.dir, rel)
@@ -38,7 +38,7 @@ func (b *bench) secret(rel string, uid, gid int, mode fs.FileMode) {
 	b.must(os.Lchown(name, uid, gid))
 }
 
-// reads has a child read files, and tells how many of them showed their secret.
+// reads has a child read files, and returns how many of them showed their secret.
 func (b *bench) reads(spec sandbox.Spec, files ...string) (n int) {
 	b.Helper()
 	spec.Process.Argv = slices.Concat([]string{"/bin/sh", "-c", `for f; do cat "$f" 2>/dev/null; done; echo end`, "sh"}, files)
@@ -49,8 +49,8 @@ func (b *bench) reads(spec sandbox.Spec, files ...string) (n int) {
 	return strings.Count(string(r.stdout), "secret of ")
 }
 
-// heldOff records how an attack went, and fails the test if it got through in any try. The oracle is that the same child, on the same
-// way, reads what is its owner's.
+// heldOff records how an attack went, and fails the test if any try got through. The oracle is that the same child, in
+// the same way, reads its owner's own file.
 func (b *bench) heldOff(row string, trial attack.Trial, through int) {
 	b.Helper()
 	if through > 0 {
@@ -63,7 +63,7 @@ func (b *bench) heldOff(row string, trial attack.Trial, through int) {
 	attack.Record(b.T, trial)
 }
 
-// ofOwner is the spec of an outbox that has one owner.
+// ofOwner makes uid the only owner of the spec's outbox.
 func ofOwner(spec sandbox.Spec, uid uint32) sandbox.Spec {
 	spec.Owners = []uint32{uid}
 	return spec
@@ -80,7 +80,8 @@ func rootsFiles(b *bench) {
 	b.heldOff("A1", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/roots", "/parent/single"))
 }
 
-// rootsFilesOfRoot: root's child is root below allowed roots, and a stranger below those that are for reading only.
+// rootsFilesOfRoot checks that root's child is root below allowed roots, and a stranger below roots that are for
+// reading only.
 func rootsFilesOfRoot(b *bench) {
 	b.asRoot()
 	b.chown(b.home, 0)
@@ -112,7 +113,8 @@ func strangersWorkspace(b *bench) {
 	b.heldOff("A2", attack.Trial{Tried: 1, Oracle: b.reads(spec, "own") == 1}, b.reads(spec, "key"))
 }
 
-// inGroup gives the workspace to a group, and has the child try files of that group. By path such a workspace is refused.
+// inGroup gives the workspace to a group, and has the child try files of the group. A launcher that mounts by path must
+// refuse such a workspace.
 func (b *bench) inGroup(row string, gid int) {
 	b.Helper()
 	b.asRoot()
@@ -144,7 +146,7 @@ func (b *bench) inGroup(row string, gid int) {
 	}
 }
 
-// ownRange is where the ids of sandboxes begin, at the least.
+// ownRange is the lowest id that a sandbox may have.
 const ownRange = 100_000
 
 func rootsGroup(b *bench)   { b.inGroup("A3", 0) }
@@ -187,7 +189,7 @@ func strangersContext(b *bench) {
 	b.heldOff("A6", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/strangers", "/parent/single"))
 }
 
-// owned is the user and the group of a file.
+// owned returns the user and the group of a file.
 func owned(b *bench, name string) (uid, gid int) {
 	b.Helper()
 	info, err := os.Lstat(name)

@@ -13,7 +13,8 @@ import (
 	"torno/test/attack"
 )
 
-// listen is a socket in the case's directory that everybody may use. Each connection gets back what it sends.
+// listen makes a socket in the case's directory that everybody may use. Each connection gets back the bytes that it
+// sends.
 func (b *bench) listen(rel string) string {
 	b.Helper()
 	name := filepath.Join(b.dir, rel)
@@ -29,15 +30,15 @@ func (b *bench) listen(rel string) string {
 			}
 			go func() {
 				defer conn.Close()
-				_, _ = io.Copy(conn, conn) // and then the end of what came
+				_, _ = io.Copy(conn, conn) // then the end of writing goes back as well
 			}()
 		}
 	}()
 	return name
 }
 
-// socketCarries: many connections at once, each with more than any buffer on the way holds, and with an end of writing that
-// is not the end of reading. A socket may also be found in a private file system.
+// socketCarries uses many connections at once. Each carries more than all buffers on the way hold, and ends its writing
+// before its reading. A socket may also lie in a private file system.
 func socketCarries(b *bench) {
 	for _, target := range []string{"/run/model/socket", "/tmp/deep/socket"} {
 		spec := b.probe("echo", target)
@@ -48,8 +49,8 @@ func socketCarries(b *bench) {
 	}
 }
 
-// portsLead: a port of the sandbox's loopback address leads to a socket, from the agent's first moment on, and carries as much. No
-// other port leads to it, and outside of the sandbox no port does.
+// portsLead checks that a port of the sandbox's loopback address leads to a socket from the agent's first moment on,
+// and carries as much as the socket. No other port leads to it, and outside of the sandbox no port does.
 func portsLead(b *bench) {
 	spec := b.probe("echo", "127.0.0.1:8000")
 	spec.Sockets = []sandbox.Socket{{Host: b.listen("model"), Target: "/run/model/socket", Port: 8000}}
@@ -67,7 +68,7 @@ func portsLead(b *bench) {
 	}
 }
 
-// lastingSocket: a socket is made anew while the sandbox lives, and an agent reaches both.
+// lastingSocket makes a socket anew while the sandbox lives. The agent must reach both sockets.
 func lastingSocket(b *bench) {
 	b.must(os.Mkdir(filepath.Join(b.dir, "door"), 0o755))
 	socket := filepath.Join(b.dir, "door", "sock")
@@ -88,7 +89,7 @@ func lastingSocket(b *bench) {
 			return
 		}
 		first.Close()
-		second := anew() // before the agent has its answer
+		second := anew() // before the agent gets its answer
 		defer second.Close()
 		answer(conn)
 		conn.Close()
@@ -102,8 +103,8 @@ func lastingSocket(b *bench) {
 	<-ended
 }
 
-// exchangedSocket: the directory of a lasting socket is its owner's, such as a gateway's that was taken over, which puts a link to a service
-// of the host's into the socket's place. The child does not speak to that service.
+// exchangedSocket: the directory of a lasting socket belongs to its owner, for example a gateway that was taken over.
+// That owner replaces the socket by a link to a service of the host. The child must not speak to that service.
 func exchangedSocket(b *bench) {
 	b.must(os.Mkdir(filepath.Join(b.dir, "door"), 0o755))
 	socket, service := b.listen("door/sock"), filepath.Join(b.dir, "service")
@@ -116,7 +117,7 @@ func exchangedSocket(b *bench) {
 	spec.Sockets = []sandbox.Socket{{Host: socket, Target: sandbox.DoorSocket, Lasting: true}}
 	h := b.create(spec)
 	b.must(os.Remove(socket))
-	b.must(os.Symlink("../service", socket)) // which leads past directories that are closed to the sandbox's user
+	b.must(os.Symlink("../service", socket)) // this leads past directories that are closed to the sandbox's user
 	b.must(b.launcher.Start(b.ctx, h))
 	a, seen := b.held(h)
 	_, err = b.launcher.Attest(b.ctx, h)
@@ -132,9 +133,10 @@ func exchangedSocket(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where that is not promised, one in a
-// workspace is reached all the same, and by path those in contexts, which docs/THREATS.md says. A parent may name a context that lies in
-// another one, also behind a directory that is closed to all but its owner.
+// foreignSockets checks that a child reaches the socket of its profile, and no other socket among the files that it
+// sees. If a launcher does not promise that, the child does reach a socket in a workspace, and by path also sockets in
+// contexts; docs/THREATS.md says so. A parent may name a context within another context, even behind a directory that
+// is closed to all but its owner.
 func foreignSockets(b *bench) {
 	for _, dir := range []string{"context", "outer", "outer/closed", "outer/closed/within"} {
 		b.mkdir(dir, owner)
@@ -180,7 +182,7 @@ func foreignSockets(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// answers says whether all sockets can be used outside of sandboxes.
+// answers reports whether all sockets can be used outside of sandboxes.
 func (b *bench) answers(sockets []string) bool {
 	for _, name := range sockets {
 		conn, err := net.Dial("unix", name)

@@ -10,13 +10,13 @@ import (
 	"torno/test/attack"
 )
 
-// moments are when something is mounted below a workspace or a context: before its sandbox is made, before that starts,
-// and while it runs.
+// moments name when something is mounted below a workspace or a context: early, before its sandbox is made; between,
+// before the sandbox starts; late, while it runs.
 var moments = []string{"early", "between", "late"}
 
-// submountsHidden: what is mounted below a workspace or a context does not appear to the child. The base is a shared mount,
-// as everything is under systemd, so that a mount spreads where it can. The oracle is a container that binds the same
-// directories recursively and as a slave, and shows all of it.
+// submountsHidden checks that the child does not see mounts below a workspace or a context. The base is a shared mount,
+// as everything is under systemd, so that a mount spreads wherever it can. The oracle is a container that binds the
+// same directories recursively and as a slave, and so shows all mounts.
 func submountsHidden(b *bench) {
 	b.asRoot()
 	b = b.onSharedMount()
@@ -49,7 +49,7 @@ func submountsHidden(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// onSharedMount is a bench whose launcher's base is a shared mount: mounts below it appear in its peers.
+// onSharedMount returns a bench whose launcher's base is a shared mount: mounts below it appear in its peers.
 func (b *bench) onSharedMount() *bench {
 	b.Helper()
 	s := *b.suite
@@ -78,7 +78,7 @@ func (b *bench) spring(moment string) {
 	}
 }
 
-// shows says whether somebody's root shows all that was mounted.
+// shows reports whether the container's root shows everything that was mounted.
 func (b *bench) shows(root string) bool {
 	for _, dir := range []string{"workspace", "context"} {
 		for _, moment := range moments {

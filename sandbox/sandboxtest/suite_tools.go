@@ -15,13 +15,14 @@ var toolCases = []testCase{
 	{"files with attributes are copied", attributesCopied},
 }
 
-// installCases start many processes and write many files, which is dear. They do nothing that depends on how a launcher mounts, or when.
+// installCases start many processes and write many files, which takes long. They do not depend on how or when a
+// launcher mounts.
 var installCases = []testCase{
 	{"python makes a virtual environment", pythonVenv},
 	{"npm installs a package of the workspace", npmInstalls},
 }
 
-// needs skips a case whose tool the sandbox does not have.
+// needs skips a case if its tool does not work in the sandbox.
 func (b *bench) needs(try string) {
 	b.Helper()
 	if b.runs(b.script(try)).exit.Code != 0 {
@@ -29,7 +30,7 @@ func (b *bench) needs(try string) {
 	}
 }
 
-// works runs a script in the workspace, wants its last line of output, and that everything belongs to the owner.
+// works runs a script in the workspace. It checks the last line of output, and that everything belongs to the owner.
 func (b *bench) works(script, last string) {
 	b.Helper()
 	r := b.runs(b.script("set -e\n" + script))
@@ -89,7 +90,8 @@ func npmInstalls(b *bench) {
 		node -e "console.log(require('pkg'))"`, "from the package")
 }
 
-// attributesCopied has tools copy what they can of a file with attributes. They go on where that fails, as on a file system without attributes.
+// attributesCopied has tools copy a file with attributes. The tools must go on although the attributes cannot be
+// copied, as on a file system without attributes.
 func attributesCopied(b *bench) {
 	b.needs("python3 --version")
 	planted := b.plant("planted", 0o644)

@@ -34,7 +34,7 @@ var wallCases = []testCase{
 	{"sockets of others", foreignSockets},
 }
 
-// probe is a run of the prober, which lies in the workspace.
+// probe returns a run of the prober, which it puts into the workspace.
 func (b *bench) probe(args ...string) sandbox.Spec {
 	b.Helper()
 	b.chown(b.plant("prober", 0o755), owner)
@@ -52,7 +52,8 @@ func (b *bench) plant(name string, mode fs.FileMode) string {
 	return file
 }
 
-// plantSetUID plants a prober that is root's and set-user-id. Where root has made the test an ordinary user's, it has left one.
+// plantSetUID plants a prober that belongs to root and is set-user-id. If root runs the test as an ordinary user, root
+// has left such a prober for us.
 func (b *bench) plantSetUID() {
 	b.Helper()
 	if left := verdict.SetUID(); left != "" {
@@ -62,7 +63,7 @@ func (b *bench) plantSetUID() {
 	b.plant("set-uid", 0o755|fs.ModeSetuid)
 }
 
-// whatAgentFinds has the agent look at everything, and try everything, once.
+// whatAgentFinds has the agent look at everything once, and checks the report.
 func whatAgentFinds(b *bench) {
 	spec := b.probe(append([]string{"look"}, private...)...)
 	spec.Process.Umask = 0o027
@@ -86,8 +87,8 @@ func whatAgentFinds(b *bench) {
 	}
 }
 
-// whatAgentTries has the agent try everything that it must not be able to do, and some of what it must, and the same tried
-// where the walls are down.
+// whatAgentTries has the agent try everything that must fail in a sandbox, and some things that must work. It tries the
+// same where the walls are down.
 func whatAgentTries(b *bench) {
 	spec := b.probe("try", "")
 	b.plantSetUID()
@@ -121,7 +122,7 @@ func encode(b *bench, ground inside.Ground) string {
 	return string(text)
 }
 
-// hostNamespaces are those of this process, by kind.
+// hostNamespaces returns the namespaces of this process, by kind.
 func hostNamespaces(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -135,14 +136,14 @@ func hostNamespaces(t *testing.T) map[string]string {
 	return all
 }
 
-// script is a run of a shell's script.
+// script returns a run of a shell script.
 func (b *bench) script(text string, args ...string) sandbox.Spec {
 	b.Helper()
 	return b.command(append([]string{"/bin/sh", "-c", text, "sh"}, args...)...)
 }
 
 func initUnharmed(b *bench) {
-	if b.ownKernel() { // which lets an agent kill its init, and with it all of its sandbox
+	if b.ownKernel() { // it lets an agent kill its init, and with it the whole sandbox
 		b.exits(b.runs(b.script(`kill -KILL 1; exit 7`)).exit, 137)
 		return
 	}
@@ -150,10 +151,10 @@ func initUnharmed(b *bench) {
 	b.exits(r.exit, 7)
 }
 
-// ownKernel says whether a sandbox has a kernel of its own, which does some things in another way.
+// ownKernel reports whether a sandbox has its own kernel, which does some things in another way.
 func (b *bench) ownKernel() bool { return b.check()[sandbox.KernelIsolation].Enforced }
 
-// toolsDenied tries what the probe tries by system calls with the tools that people have.
+// toolsDenied tries with ordinary tools the same things that the prober tries by system calls.
 func toolsDenied(b *bench) {
 	r := b.runs(b.script(`for command; do
 			if ! command -v ${command%% *} >/dev/null; then echo "$command: there is no such tool here" >&2
@@ -169,7 +170,7 @@ func toolsDenied(b *bench) {
 	}
 }
 
-// swappedWorkspace puts a link to a secret in the workspace's place when everything was checked.
+// swappedWorkspace replaces the workspace by a link to a secret after everything was checked.
 func swappedWorkspace(b *bench) {
 	b.mkdir("secret", owner)
 	b.put("secret/key", "the secret\n")
@@ -189,7 +190,7 @@ func swappedWorkspace(b *bench) {
 	a, seen := b.held(h)
 	_, err = b.launcher.Attest(b.ctx, h)
 	if different := new(sandbox.DifferenceError); !byHandle && errors.As(err, &different) {
-		return // the host has seen it
+		return // the host has noticed the swap
 	}
 	b.must(err)
 	b.must(a.Release(b.ctx))

@@ -13,14 +13,15 @@ import (
 	"torno/sandbox"
 )
 
-// word is one behaviour of an agent, said twice: as the shell script that a real launcher runs and as the program
+// word is one behaviour of an agent. It exists twice: as the shell script that a real launcher runs, and as the program
 // that the fake runs. So one case drives both.
 type word struct {
 	script  string // for /bin/sh -c, with the arguments as $1 and so on
 	program Program
 }
 
-// vocabulary is all that the suite's agents can do. Times are in seconds. A program that stays says "ready" first.
+// vocabulary holds everything that the suite's agents can do. Times are in seconds. A program that stays says "ready"
+// first.
 var vocabulary = map[string]word{
 	"echo":        {`printf '%s\n' "$1"`, echo},
 	"stderr":      {`printf '%s\n' "$1" >&2`, stderr},
@@ -42,7 +43,7 @@ var vocabulary = map[string]word{
 	"orphan":      {orphanScript, orphan},
 }
 
-// orphanScript leaves a process behind that ignores signals and appends to the file $1 for as long as it lives; the
+// orphanScript leaves a process behind that ignores signals and appends to the file $1 for as long as it lives. The
 // agent itself goes on for $2 seconds.
 const orphanScript = `
 setsid sh -c 'trap "" HUP INT TERM; while :; do echo beat; sleep 0.01; done >>"$0"' "$1" </dev/null >/dev/null 2>&1 &
@@ -50,15 +51,15 @@ while [ ! -s "$1" ]; do sleep 0.01; done
 echo ready
 exec sleep "${2:-0}"`
 
-// notExecutable is a file of every sandbox that is no program.
+// notExecutable is a file that every sandbox has and that is not a program.
 const notExecutable = "/etc/passwd"
 
-// shell is a word as the command line of a real sandbox.
+// shell returns a word as the command line of a real sandbox.
 func shell(name string, args []string) []string {
 	return append([]string{"/bin/sh", "-c", vocabulary[name].script, name}, args...)
 }
 
-// everyByte is every value that a byte can have, in order.
+// everyByte holds every value of a byte, in order.
 var everyByte = func() (all []byte) {
 	for i := range 256 {
 		all = append(all, byte(i))
@@ -66,7 +67,7 @@ var everyByte = func() (all []byte) {
 	return all
 }()
 
-// octal is bytes as printf(1) wants them.
+// octal writes bytes in the form that printf(1) wants.
 func octal(raw []byte) string {
 	var text strings.Builder
 	for _, b := range raw {
@@ -207,7 +208,7 @@ func orphan(ctx context.Context, p ProgramIO) int {
 	return 0
 }
 
-// number is an argument of a word of ours; another one there is a mistake in a test.
+// number reads a number from an argument of a word. If the argument is no number, the test has a mistake.
 func number(p ProgramIO, i int) int {
 	n, err := strconv.Atoi(p.Args[i])
 	if err != nil {

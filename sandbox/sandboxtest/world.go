@@ -12,8 +12,8 @@ import (
 	"torno/sandbox"
 )
 
-// World is the site behind the fakes. Its sandboxes outlive each fake, as containers outlive a watcher.
-// Two fakes of one installation are a watcher before and after a crash; fakes of two installations are strangers.
+// World is the site behind the fakes. Its sandboxes outlive each fake, as containers outlive a watcher. Two fakes of
+// one installation stand for a watcher before and after a crash; fakes of two installations are strangers.
 type World struct {
 	host  func(sandbox.Source) string
 	chunk int
@@ -22,25 +22,25 @@ type World struct {
 	programs   map[string]Program
 	guarantees sandbox.Guarantees
 	boxes      map[string]*box // by id
-	made       int             // how many boxes there ever were
+	made       int             // how many boxes were ever made
 	fakes      []*Fake
 	calls      map[Op]*calls
 	ledger     ledger
 	site       string        // the id of the site that answers now
-	clock      time.Duration // how far the clock of the wall was set
+	clock      time.Duration // how far the wall clock is ahead of the tests' clock
 }
 
 // Option changes a World while it is made.
 type Option func(*World)
 
-// HostDir says where a source lies on this machine. Without it that is Rel beneath Base.
+// HostDir sets where a source lies on this machine. Without it, that place is Rel beneath Base.
 func HostDir(where func(sandbox.Source) string) Option { return func(w *World) { w.host = where } }
 
-// ChunkSize is how many bytes a chunk of output has at most (default 16 KiB, as Docker). With 1, a reader meets every possible
-// cut of the output.
+// ChunkSize sets how many bytes a chunk of output has at most (default 16 KiB, as with Docker). With 1, a reader meets
+// every possible cut of the output.
 func ChunkSize(bytes int) Option { return func(w *World) { w.chunk = bytes } }
 
-// NewWorld makes a site without sandboxes. When the test ends, everything in it is killed and waited for.
+// NewWorld makes a site without sandboxes. When the test ends, the world kills everything in it and waits for the end.
 func NewWorld(t testing.TB, options ...Option) *World {
 	w := &World{
 		host:       func(s sandbox.Source) string { return filepath.Join(s.Base, s.Rel) },
@@ -66,7 +66,7 @@ func NewWorld(t testing.TB, options ...Option) *World {
 	return w
 }
 
-// Launcher is a new fake of an installation. Its installation's sandboxes are those that earlier fakes left.
+// Launcher makes a new fake of an installation. The fake has the sandboxes that earlier fakes of the installation left.
 func (w *World) Launcher(installation string) *Fake {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,21 +75,21 @@ func (w *World) Launcher(installation string) *Fake {
 	return f
 }
 
-// Register makes a program known under the name that argv[0] calls it by.
+// Register makes a program known under a name, which argv[0] calls it by.
 func (w *World) Register(name string, program Program) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.programs[name] = program
 }
 
-// Enforce changes what Check says of a key. A spec that demands what is not enforced is refused.
+// Enforce changes Check's answer about a key. A spec that demands a guarantee which is not enforced is refused.
 func (w *World) Enforce(key sandbox.GuaranteeKey, enforced bool, by string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.guarantees[key] = sandbox.Guarantee{Enforced: enforced, By: by}
 }
 
-// Vanish takes a sandbox away behind its launcher's back, as a person with `docker rm -f` does.
+// Vanish takes a sandbox away behind its launcher's back, as a person does with `docker rm -f`.
 func (w *World) Vanish(h sandbox.Handle) {
 	w.mu.Lock()
 	b := w.boxes[h.ID]
@@ -100,21 +100,21 @@ func (w *World) Vanish(h sandbox.Handle) {
 	}
 }
 
-// SetClock sets the clock of the wall, by which init and the site tell times, so much further than that of the tests.
+// SetClock puts the wall clock ahead of the tests' clock by this much. Init and the site tell times by the wall clock.
 func (w *World) SetClock(by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clock = by
 }
 
-// now is what the clock of the wall says.
+// now returns the time of the wall clock.
 func (w *World) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Round(0).Add(w.clock)
 }
 
-// close ends all that runs. Fakes first: a sandbox may wait for an attachment to read.
+// close ends everything that runs. It crashes the fakes first, because a sandbox may wait for an attachment to read.
 func (w *World) close() {
 	w.mu.Lock()
 	fakes, boxes := w.fakes, maps.Clone(w.boxes)
@@ -127,21 +127,21 @@ func (w *World) close() {
 	}
 }
 
-// check is what is enforced now.
+// check returns the present guarantees.
 func (w *World) check() sandbox.Guarantees {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.guarantees)
 }
 
-// program is the one of a name, or nil.
+// program returns the program of a name, or nil.
 func (w *World) program(name string) Program {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.programs[name]
 }
 
-// add enters a box under the next id, unless its sandbox is there already.
+// add gives a box the next id and adds it, unless the box of its sandbox is there already.
 func (w *World) add(b *box) *box {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +156,7 @@ func (w *World) add(b *box) *box {
 	return b
 }
 
-// known is the box of a sandbox, or nil. The lock is held.
+// known returns the box of a sandbox, or nil. The caller holds the lock.
 func (w *World) known(installation string, id sandbox.SandboxID) *box {
 	for _, b := range w.boxes {
 		if b.installation == installation && b.sandbox == id && b.site == w.site {
@@ -166,7 +166,7 @@ func (w *World) known(installation string, id sandbox.SandboxID) *box {
 	return nil
 }
 
-// freeSlot is the lowest slot that no box of the installation has. The lock is held.
+// freeSlot returns the lowest slot that no box of the installation has. The caller holds the lock.
 func (w *World) freeSlot(installation string) int {
 	taken := make(map[int]bool)
 	for _, b := range w.boxes {

@@ -23,8 +23,8 @@ type attachment struct {
 	handle sandbox.Handle
 	box    *Box
 	output *output.Reader
-	rest   processes.Remains // what the kernel kills where the engine does not
-	first  bool              // it has the stream that Start has made, and may release the sandbox
+	rest   processes.Remains // the kernel kills these processes if the engine does not
+	first  bool              // has the stream from Start, and may release the sandbox
 
 	open  context.Context
 	close context.CancelFunc
@@ -33,7 +33,7 @@ type attachment struct {
 	ended *local.Ended
 }
 
-// newAttachment begins to follow.
+// newAttachment begins to follow a sandbox.
 func (r *Reach) newAttachment(h sandbox.Handle, b *Box, reader *output.Reader, first bool) *attachment {
 	a := &attachment{
 		reach: r, handle: h, box: b, output: reader, rest: processes.RemainsOf(h.ID, b.UID, r.UIDs), first: first, ended: local.NewEnded(),
@@ -45,14 +45,14 @@ func (r *Reach) newAttachment(h sandbox.Handle, b *Box, reader *output.Reader, f
 	return a
 }
 
-// await waits for the sandbox's end, and then for that of its output.
+// await waits for the sandbox's end, and then for the end of its output.
 func (a *attachment) await() {
 	defer a.reach.attached.Drop(a)
 	a.ended.Set(a.awaitExit())
 	a.output.Drain()
 }
 
-// awaitExit waits for the end, as the host sees it or the engine tells it, whichever comes first.
+// awaitExit waits for the sandbox's end, from the host's look or from the engine's answer, whichever comes first.
 func (a *attachment) awaitExit() (sandbox.Exit, error) {
 	asking, cancel := context.WithCancel(a.open)
 	defer cancel()
@@ -72,13 +72,13 @@ func (a *attachment) awaitExit() (sandbox.Exit, error) {
 	}
 }
 
-// engineAnswer is with which code an engine says that a container has ended.
+// engineAnswer is the engine's answer to a wait: the container's exit code.
 type engineAnswer struct {
 	code int
 	err  error
 }
 
-// exitOf asks the engine about the end that it told.
+// exitOf asks the engine for details of the end that it told.
 func (a *attachment) exitOf(told engineAnswer) (sandbox.Exit, error) {
 	if a.isClosed() {
 		return sandbox.Exit{}, local.ErrClosed
@@ -92,7 +92,7 @@ func (a *attachment) exitOf(told engineAnswer) (sandbox.Exit, error) {
 	found, err := a.reach.Engine.Inspect(a.open, a.handle.ID)
 	switch {
 	case engine.IsGone(err) && told.code == killedCode && !a.box.killed.Load():
-		return sandbox.Exit{}, a.reach.Identity.Wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
+		return sandbox.Exit{}, a.reach.Identity.Wrap(err, "look at", a.handle) // somebody else removed it, and its processes
 	case engine.IsGone(err):
 		return exitWith(told.code), nil // removed since
 	case a.isClosed():
@@ -107,9 +107,10 @@ func (a *attachment) exitOf(told engineAnswer) (sandbox.Exit, error) {
 	return a.whoKilled(exit)
 }
 
-// whoKilled looks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
-// memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not. And
-// a person who removes a container by force has the engine kill it first: then it is not the agent that was ended, but all of it.
+// whoKilled looks again if the agent was ended by a KILL that we did not send. There are two causes. Memory may have
+// ended it: the engine notes this in the container's state only if that news overtakes the end itself, and on a busy
+// machine one time in a hundred it does not. Or a person removed the container by force: then the engine killed it
+// first, and not only the agent but the whole container was ended.
 func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	patient, cancel := context.WithTimeout(a.open, oomPatience)
 	defer cancel()
@@ -123,8 +124,8 @@ func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	return exit, nil
 }
 
-// oomPatience is how long the news of memory may come after that of the end. Only an end by a KILL that this watcher did not send
-// waits for it.
+// oomPatience bounds how much later than the end the news of memory may come. Only after a KILL that this watcher did
+// not send does anything wait for it.
 const oomPatience = 2 * time.Second
 
 // killedCode is the exit code of an agent that a KILL ended.
@@ -135,12 +136,13 @@ func (a *attachment) isClosed() bool { return a.open.Err() != nil }
 func (a *attachment) Output() <-chan sandbox.Chunk { return a.output.Chunks() }
 func (a *attachment) Input() io.WriteCloser        { return agentInput{a} }
 
-// signalNames are the engine's.
+// signalNames maps signals to the engine's names for them.
 var signalNames = map[sandbox.Signal]string{
 	sandbox.Interrupt: "SIGINT", sandbox.Terminate: "SIGTERM", sandbox.Kill: "SIGKILL",
 }
 
-// Signal goes to init, which hands INT and TERM on to the agent; with KILL the kernel ends all that is in its namespace.
+// Signal sends a signal to init, which passes INT and TERM on to the agent. After KILL the kernel ends every process in
+// init's namespace.
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	name, ok := signalNames[s]
 	if !ok {
@@ -160,11 +162,13 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
 }
 
-// answerTime is how long an engine may take for the last signal of all, and for an attachment to an input in the middle of a write.
+// answerTime bounds how long the engine may take for a KILL, and for an attachment to an input in the middle of a
+// write.
 const answerTime = 5 * time.Second
 
-// signal has the engine send a signal. Where it does not answer the last one, the kernel sends it: to all processes of the container's
-// control group, as far as they are to be seen here (I20). How the container ended the engine tells when it is back.
+// signal has the engine send a signal. If the engine does not answer a KILL, signal has the kernel kill all processes
+// of the container's control group, as far as they can be seen here (I20). The engine tells how the container ended
+// when it is back.
 func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) error {
 	if s != sandbox.Kill {
 		return a.reach.Engine.Kill(ctx, a.handle.ID, name)
@@ -186,13 +190,13 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 
 func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }
 
-// Close lets go of a sandbox. A sandbox in its hold is let go of for good: its init ends with its input.
+// Close lets go of a sandbox. If the sandbox is in its hold, this is final: its init ends with its input.
 func (a *attachment) Close() error {
 	if a.first {
 		a.box.abandon()
 	}
 	a.close()
-	a.output.Close() // what is being read is of no use to anybody
+	a.output.Close() // nobody needs the rest of the output
 	a.tasks.Wait()
 	return nil
 }

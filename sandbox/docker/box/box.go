@@ -13,59 +13,59 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Given is what is known of a sandbox from the beginning.
+// Given holds the facts about a sandbox that are known from the beginning.
 type Given struct {
 	ID   sandbox.SandboxID
-	Slot *mounts.Slot // nil where this process has not adopted it
-	UID  uint32       // the user that it runs as; 0 where nothing says so
-	// Wanted is what the finished sandbox should be; nil for one of an earlier life.
+	Slot *mounts.Slot // nil if this process has not adopted it
+	UID  uint32       // the user that it runs as; 0 if unknown
+	// Wanted is the expected state of the finished sandbox; nil for a sandbox from an earlier life.
 	Wanted *processes.Wanted
-	Token  string // with which init says its end; "" for one of an earlier life
+	Token  string // init marks its end with it; "" for a sandbox from an earlier life
 }
 
-// Box is what this process knows of one sandbox. It is safe for concurrent use.
+// Box is this process's knowledge of one sandbox. It is safe for concurrent use.
 type Box struct {
 	Given
 
-	exit    atomic.Pointer[sandbox.Exit] // how it ended, as it was seen first
-	asked   atomic.Bool                  // by us to end, with whichever signal
-	killed  atomic.Bool                  // by us
-	doubted atomic.Bool                  // the engine may believe that it never ran, and be wrong
+	exit    atomic.Pointer[sandbox.Exit] // how it ended, as first seen
+	asked   atomic.Bool                  // we asked it to end, with any signal
+	killed  atomic.Bool                  // we killed it
+	doubted atomic.Bool                  // the engine may wrongly believe that it never ran
 
 	mu      sync.Mutex
-	fresh   bool                    // made by us and never started
-	spoiled bool                    // init's input was attached to, and let go of, before it began
+	fresh   bool                    // we made it, and it was never started
+	spoiled bool                    // something attached to init's input, and let go, before init began
 	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
-	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
-	lasting bool                    // input can be attached to anew, which is known from the second attachment on
+	input   *types.HijackedResponse // init's standard input; the agent's from the release until it is closed
+	lasting bool                    // input can be attached to anew; known from the second attachment on
 	held    bool                    // init was started and not released
-	started time.Time               // when the engine said that it was
+	started time.Time               // when the engine's start call returned
 	death   *attest.Death           // init's, once it was attested
 }
 
-// New is the box of a sandbox that was created just now, and never started.
+// New returns the box of a sandbox that was just created and never started.
 func New(g Given) *Box { return &Box{Given: g, fresh: true} }
 
-// Found is the box of a sandbox that an earlier life has created.
+// Found returns the box of a sandbox that an earlier life created.
 func Found(g Given) *Box { return &Box{Given: g} }
 
-// Adopt takes up how a container ended, if an earlier life has seen that, and whether its engine says that it never began, which may be
-// wrong.
+// Adopt takes up the container's end, if an earlier life saw it. unstarted: the engine says that the container never
+// began, which may be wrong.
 func (b *Box) Adopt(container string, unstarted bool) {
 	b.doubted.Store(unstarted)
 	b.takeUpExit(container)
 }
 
-// Exit is how the sandbox ended, nil where that was not seen.
+// Exit returns how the sandbox ended; nil if nothing saw it.
 func (b *Box) Exit() *sandbox.Exit { return b.exit.Load() }
 
-// WillBeKilled notes that what ends the sandbox from now on is ours.
+// WillBeKilled notes that from now on we are ending the sandbox.
 func (b *Box) WillBeKilled() { b.killed.Store(true) }
 
-// IsDoubted says whether the engine may believe that the sandbox never ran, and be wrong.
+// IsDoubted reports whether the engine may wrongly believe that the sandbox never ran.
 func (b *Box) IsDoubted() bool { return b.doubted.Load() }
 
-// WatchEnd takes a handle of init, by which its end is seen.
+// WatchEnd takes a handle of init that shows init's end.
 func (b *Box) WatchEnd(death *attest.Death) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

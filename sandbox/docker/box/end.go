@@ -12,11 +12,12 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// An engine tells of a container's end when it has tidied up after it, some 25 ms late. The host need not wait for that: init marks the
-// end of both streams, which proves that all of the output has come, and says how init ends; the kernel says that init is dead, and with
-// it every process of its namespace. Where any of this cannot be seen, the engine is waited for.
+// An engine tells of a container's end only after it has tidied up, some 25 ms late. The host need not wait for that.
+// Init marks the end of both streams, which proves that all output has come, and says how it ends. The kernel tells
+// that init is dead, and every process of its namespace with it. If any of this cannot be seen, the attachment waits
+// for the engine.
 
-// digest is that of the token; "" without one.
+// digest returns the token's digest; "" without a token.
 func (b *Box) digest() string {
 	if b.Token == "" {
 		return ""
@@ -24,7 +25,8 @@ func (b *Box) digest() string {
 	return runfile.DigestOf(b.Token)
 }
 
-// release is the word for the sandbox's init. It marks its end where the host can see that end. The lock of b is held.
+// release returns the word for the sandbox's init. It tells init to mark its end if the host can see that end. The lock
+// of b is held.
 func (b *Box) release() string {
 	if b.Token == "" || b.death == nil {
 		return runfile.Release
@@ -32,21 +34,21 @@ func (b *Box) release() string {
 	return runfile.MarkedRelease + b.Token
 }
 
-// watchEnd takes a handle of init in the place of the one that there is. The lock of b is held.
+// watchEnd replaces the handle of init. The lock of b is held.
 func (b *Box) watchEnd(death *attest.Death) {
 	b.death.Close()
 	b.death = death
 }
 
-// witness is what sees init's end, and when init was started.
+// witness returns the handle that shows init's end, and the time of init's start.
 func (b *Box) witness() (*attest.Death, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.death, b.started
 }
 
-// seeEnd is how the sandbox ended, where the host sees it. For a sandbox that was asked to end, it waits for the engine's word: there is no
-// hurry then, and the client that cancelled finds it ended on the engine, too.
+// seeEnd returns how the sandbox ended, if the host sees it. If the sandbox was asked to end, the engine's word is
+// needed instead: then there is no hurry, and the client that cancelled the run will find it ended on the engine, too.
 func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	death, started := a.box.witness()
 	if death == nil || a.box.asked.Load() || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {
@@ -64,11 +66,11 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	return exit, true
 }
 
-// A sandbox has one end, for the next launcher too, which the engine would tell with other times. So the host's is kept beside the
-// sandbox's files, where no child can write.
+// A sandbox has only one end, also for the next launcher; the engine would tell it with other times. So the end that
+// the host saw is kept beside the sandbox's files, where no child can write.
 const exitName = "exit.json"
 
-// keptExit is the end of a container as the host has seen it.
+// keptExit is the end of a container as the host saw it.
 type keptExit struct {
 	Container string       `json:"container"`
 	Exit      sandbox.Exit `json:"exit"`
@@ -89,7 +91,7 @@ func (b *Box) keepExit(container string, exit sandbox.Exit) error {
 	return os.Rename(temp, filepath.Join(b.Slot.RunDir(), exitName))
 }
 
-// takeUpExit finds the end that an earlier life has seen.
+// takeUpExit loads the end that an earlier life saw.
 func (b *Box) takeUpExit(container string) {
 	text, err := os.ReadFile(filepath.Join(b.Slot.RunDir(), exitName))
 	var kept keptExit
@@ -98,7 +100,7 @@ func (b *Box) takeUpExit(container string) {
 	}
 }
 
-// ended is the end that counts where the engine tells one: the first that was seen.
+// ended returns the end that counts when the engine tells one: the end that was seen first.
 func (b *Box) ended(told sandbox.Exit) sandbox.Exit {
 	if b.exit.CompareAndSwap(nil, &told) {
 		return told

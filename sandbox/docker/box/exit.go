@@ -10,7 +10,7 @@ import (
 	"torno/sandbox/docker/engine"
 )
 
-// ExitOf asks how a container ended.
+// ExitOf asks the engine how a container ended.
 func (r *Reach) ExitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit, error) {
 	found, err := r.Engine.Inspect(ctx, h.ID)
 	if err != nil {
@@ -20,7 +20,7 @@ func (r *Reach) ExitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit, er
 	return &exit, nil
 }
 
-// exitFrom reads a container's state. What it used at most the engine does not keep.
+// exitFrom reads an end from a container's state. It has no peak usage, because the engine does not keep it.
 func exitFrom(state *container.State) sandbox.Exit {
 	exit := exitWith(state.ExitCode)
 	exit.OutOfMemory = state.OOMKilled
@@ -31,7 +31,7 @@ func exitFrom(state *container.State) sandbox.Exit {
 	return exit
 }
 
-// exitWith is an end with init's exit code, as the engine says it.
+// exitWith turns init's exit code, as the engine tells it, into an end.
 func exitWith(init int) sandbox.Exit {
 	code, known := runfile.AgentExit(init)
 	return sandbox.Exit{Code: code, Unknown: !known}

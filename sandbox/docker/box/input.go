@@ -15,18 +15,18 @@ import (
 	"torno/sandbox/docker/engine"
 )
 
-// Holds says whether this attachment has the connection that Start has made, and init still waits on it. An attachment that
-// reads the engine's log has none.
+// Holds reports whether this attachment has the connection from Start and init still waits on it. An attachment that
+// reads the engine's log has no such connection.
 func (a *attachment) Holds() bool {
 	a.box.mu.Lock()
 	defer a.box.mu.Unlock()
 	return a.holds()
 }
 
-// holds is Holds for a caller that has the box's lock.
+// holds does the work of Holds. The caller has the box's lock.
 func (a *attachment) holds() bool { return a.first && a.box.held && !a.isClosed() }
 
-// Release gives init its word on the connection that Start has made.
+// Release gives init its word on the connection from Start.
 func (a *attachment) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -54,7 +54,8 @@ func (i agentInput) Write(p []byte) (int, error) {
 	if err := conn.Conn.SetWriteDeadline(time.Time{}); err != nil {
 		return 0, err
 	}
-	defer context.AfterFunc(i.a.open, func() { _ = conn.Conn.SetWriteDeadline(time.Now()) })() // an agent that does not read holds up nothing
+	// An agent that does not read must hold up nothing, so closing the attachment ends the write.
+	defer context.AfterFunc(i.a.open, func() { _ = conn.Conn.SetWriteDeadline(time.Now()) })()
 	n, err := conn.Conn.Write(p)
 	if err != nil {
 		i.a.box.dropInput(conn)
@@ -62,7 +63,7 @@ func (i agentInput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
+// Close ends the agent's input. The engine passes the end on when our half of the connection ends.
 func (i agentInput) Close() error {
 	if i.a.isClosed() {
 		return nil
@@ -70,7 +71,8 @@ func (i agentInput) Close() error {
 	return i.a.box.closeInput()
 }
 
-// agentInput is the agent's standard input, nil before the release. One that lasts is attached to anew where there is none.
+// agentInput returns the connection to the agent's standard input; nil before the release. If a lasting input has no
+// connection, it attaches anew.
 func (a *attachment) agentInput() *types.HijackedResponse {
 	b := a.box
 	b.mu.Lock()
@@ -81,12 +83,13 @@ func (a *attachment) agentInput() *types.HijackedResponse {
 	if b.input == nil && b.lasting {
 		ctx, cancel := context.WithTimeout(a.open, answerTime)
 		defer cancel()
-		b.input, _ = a.reach.attach(ctx, a.handle, container.AttachOptions{Stream: true, Stdin: true}) // the caller's next write tries again
+		// If this fails, the caller's next write tries again.
+		b.input, _ = a.reach.attach(ctx, a.handle, container.AttachOptions{Stream: true, Stdin: true})
 	}
 	return b.input
 }
 
-// dropInput forgets a broken connection to an input that lasts.
+// dropInput forgets a broken connection to a lasting input.
 func (b *Box) dropInput(broken *types.HijackedResponse) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +99,8 @@ func (b *Box) dropInput(broken *types.HijackedResponse) {
 	}
 }
 
-// abandon ends the input of an init that holds. The end of an input that lasts would not come to init, so it gets a word that is none.
+// abandon ends the input of an init that holds. Init would not see the end of a lasting input, so abandon first sends
+// bytes that are not the release word.
 func (b *Box) abandon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 	"torno/sandbox/docker/output"
 )
 
-// Open follows a sandbox. The first time that is the stream which Start attached to, raw and whole, at the speed at which
-// it is read. Every other time it is the engine's bounded log, which may have lost its beginning.
+// Open follows a sandbox. The first time it reads the stream that Start attached to, raw and whole, at the reader's
+// speed. Every other time it reads the engine's bounded log, whose beginning may be lost.
 //
-// The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends. An input that
-// lasts is attached to anew.
+// The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends. A
+// lasting input is attached to anew.
 func (r *Reach) Open(ctx context.Context, h sandbox.Handle, b *Box, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	from, err := output.Parse(cursor)
 	if err != nil {
@@ -30,12 +30,12 @@ func (r *Reach) Open(ctx context.Context, h sandbox.Handle, b *Box, cursor sandb
 		return r.openLive(h, b, live), nil
 	}
 	if live != nil {
-		live.Close() // from its beginning it is of no use any more
+		live.Close() // it starts at the first byte, which the caller does not want
 	}
 	return r.openLog(ctx, h, b, from)
 }
 
-// takeLive is the stream from the beginning, for one taker.
+// takeLive returns the stream from the beginning, but only once.
 func (b *Box) takeLive() *types.HijackedResponse {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from outp
 	log, err := r.askLog(ctx, following, cancel, h)
 	if err != nil {
 		cancel()
-		if engine.IsConflict(err) { // it is dead, or being removed, and its log can be had no more
+		if engine.IsConflict(err) { // it is dead or being removed, and its log is gone
 			err = sandbox.ErrNotFound
 		}
 		return nil, r.Identity.Wrap(err, "read the log of", h)
@@ -71,21 +71,22 @@ func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from outp
 	return r.newAttachment(h, b, reader, false), nil
 }
 
-// logTime is how long an engine may need to write the log of a sandbox that has ended to its end.
+// logTime bounds how long an engine may need to write the rest of an ended sandbox's log.
 const logTime = 10 * time.Second
 
-// awaitLog waits until the engine knows of an end that the host has seen already. Until then it may still write the log, and who
-// follows that in this moment misses its last bytes, without a word.
+// awaitLog waits until the engine, too, knows of an end that the host has seen. Until then the engine may still write
+// the log, and a reader that follows the log at that moment silently misses its last bytes.
 func (r *Reach) awaitLog(ctx context.Context, h sandbox.Handle, b *Box) {
 	if b.exit.Load() == nil {
 		return
 	}
 	patient, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()
-	_, _ = r.Engine.Wait(patient, h.ID, container.WaitConditionNotRunning) // what is wrong the next call says
+	_, _ = r.Engine.Wait(patient, h.ID, container.WaitConditionNotRunning) // the next call reports any error
 }
 
-// askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
+// askLog asks the engine for a log that ends with following. If ctx ends before the engine has answered, askLog gives
+// up.
 func (r *Reach) askLog(ctx, following context.Context, giveUp func(), h sandbox.Handle) (io.ReadCloser, error) {
 	begun := context.AfterFunc(ctx, giveUp)
 	log, err := r.Engine.Logs(following, h.ID, container.LogsOptions{
@@ -100,7 +101,7 @@ func (r *Reach) askLog(ctx, following context.Context, giveUp func(), h sandbox.
 	return nil, ctx.Err()
 }
 
-// logStream ends the request with the reading.
+// logStream ends the request when it is closed.
 type logStream struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -125,7 +126,7 @@ func (r *Reach) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error
 	return first, nil
 }
 
-// liveStream is an attached connection as a reader.
+// liveStream reads from an attached connection.
 type liveStream struct{ *types.HijackedResponse }
 
 func (s liveStream) Read(p []byte) (int, error) { return s.Reader.Read(p) }

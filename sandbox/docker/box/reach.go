@@ -13,15 +13,15 @@ import (
 	"torno/sandbox/local"
 )
 
-// Reach is how boxes reach their containers. It is the same for all boxes of a launcher, and safe for concurrent use.
+// Reach connects boxes to their containers. All boxes of a launcher share one. It is safe for concurrent use.
 type Reach struct {
 	Engine   *engine.Client
 	Identity *engine.Identity
 	Names    names.Naming
 	Log      *slog.Logger
 	UIDs     local.UIDRange  // the sandboxes' users
-	Life     context.Context // until the launcher is closed, which cuts every start off
-	// Restore brings back what all sandboxes share, and says whether init was missing.
+	Life     context.Context // ends when the launcher is closed, and then cuts off every start
+	// Restore brings back the parts that all sandboxes share, and reports whether init was missing.
 	Restore func(context.Context) (missing bool, err error)
 
 	attached local.Attached

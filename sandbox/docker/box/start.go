@@ -15,8 +15,8 @@ import (
 	"torno/sandbox/local"
 )
 
-// Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed. tried says whether init
-// may have begun.
+// Start lets init begin, and hold. It attaches to the output before that, so that the first byte is not missed. tried
+// reports whether init may have begun in this call.
 func (r *Reach) Start(ctx context.Context, h sandbox.Handle, b *Box) (tried bool, err error) {
 	ctx, done := r.startContext(ctx)
 	defer done()
@@ -30,16 +30,16 @@ func (r *Reach) Start(ctx context.Context, h sandbox.Handle, b *Box) (tried bool
 	return true, r.startAttached(ctx, h, b)
 }
 
-// hasBegun says whether a container is started already, and refuses one of which that cannot be known. The lock of b is held.
+// hasBegun reports whether a container was started already. If that cannot be known, it refuses. The lock of b is held.
 func (r *Reach) hasBegun(ctx context.Context, h sandbox.Handle, b *Box) (bool, error) {
 	found, err := r.Look(ctx, h)
 	if err != nil {
 		return false, err
 	}
 	if found.State.Status != container.StateCreated {
-		return true, r.Identity.Recognise(ctx) // a container that ended would run again
+		return true, r.Identity.Recognise(ctx) // do not start: a container that has ended would run again
 	}
-	if b.spoiled { // the engine may close init's input when it notices that the earlier connection has ended
+	if b.spoiled { // the engine may still close init's input, when it notices the end of the earlier connection
 		return false, fmt.Errorf("start container %s, to whose input somebody was attached before: %w", h.ID, sandbox.ErrUncertain)
 	}
 	if !names.Holds(found.Config.Labels) {
@@ -48,9 +48,9 @@ func (r *Reach) hasBegun(ctx context.Context, h sandbox.Handle, b *Box) (bool, e
 	return false, r.proveUnstarted(ctx, h, found.Created)
 }
 
-// startAttached attaches and starts. The lock of b is held. Where the engine cannot start it because somebody has removed
-// init from the engine meanwhile, that is brought back first. While that takes its time, the engine is recognised: the handle names it
-// and after the release that must be true.
+// startAttached attaches and starts. The lock of b is held. If the start fails because somebody has removed init from
+// the engine, it brings init back and tries again. While the start takes its time, it also recognises the engine: the
+// handle names an engine, and this must be true after the release.
 func (r *Reach) startAttached(ctx context.Context, h sandbox.Handle, b *Box) error {
 	proved := make(chan error, 1)
 	go func() { proved <- r.Identity.Recognise(ctx) }()
@@ -62,13 +62,13 @@ func (r *Reach) startAttached(ctx context.Context, h sandbox.Handle, b *Box) err
 		return r.Identity.Wrap(err, "start", h)
 	}
 	if err = <-proved; errors.Is(err, sandbox.ErrOtherSite) {
-		b.dropStreams() // its init ends with its hold
+		b.dropStreams() // init ends with its hold
 	}
 	return err
 }
 
-// attachAndStart gives standard input a connection of its own, because the engine closes init's when that connection
-// ends, and the output's may end earlier.
+// attachAndStart gives standard input a connection of its own, because the engine closes init's input when that
+// connection ends, and the output's connection may end earlier.
 func (r *Reach) attachAndStart(ctx context.Context, h sandbox.Handle, b *Box) (err error) {
 	if b.live, err = r.attach(ctx, h, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *Reach) attachAndStart(ctx context.Context, h sandbox.Handle, b *Box) (e
 		defer cancel()
 		calling, done := r.startContext(calling)
 		defer done()
-		b.fresh, b.held = false, true // even a call that failed may have started it
+		b.fresh, b.held = false, true // even a failed call may have started it
 		if err = r.Engine.Start(calling, h.ID); err != nil {
 			b.doubted.Store(true)
 			b.spoiled = true
@@ -102,8 +102,9 @@ func (r *Reach) attach(ctx context.Context, h sandbox.Handle, o container.Attach
 	return nil, engine.Away(fmt.Errorf("attach: %w", err))
 }
 
-// takeInput attaches to an agent's standard input that lasts, once more: the connection of an earlier attachment may be broken, or was
-// another process's. Where that fails the sandbox may have ended, which the next call says. Otherwise the next write tries again.
+// takeInput attaches anew to a lasting standard input. The connection of an earlier attachment may be broken, or
+// belonged to another process. If it fails, the sandbox may have ended, which the next call reports; otherwise the next
+// write tries again.
 func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *container.Config) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +118,8 @@ func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *c
 	b.input, _ = r.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
 }
 
-// proveUnstarted makes sure that a container of which the engine says so was indeed never started: the engine that made it
-// still lives, and would know. See package processes.
+// proveUnstarted makes sure that a container was indeed never started, when its engine says so. It checks that the same
+// engine process still lives that made the container: only this process would know of a start. See package processes.
 func (r *Reach) proveUnstarted(ctx context.Context, h sandbox.Handle, created string) error {
 	knows, err := r.Engine.RemembersCreating(ctx, h.ID, engine.Time(created))
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *Reach) proveUnstarted(ctx context.Context, h sandbox.Handle, created st
 	return nil
 }
 
-// lacksInit says whether a start may have failed because init was missing, which it is not any more.
+// lacksInit reports whether a start may have failed because init was missing. If it was, lacksInit has brought it back.
 func (r *Reach) lacksInit(ctx context.Context, err error) bool {
 	if err == nil || engine.IsGone(err) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(engine.Away(err), sandbox.ErrUnavailable) {
 		return false
@@ -139,7 +140,7 @@ func (r *Reach) lacksInit(ctx context.Context, err error) bool {
 	return err == nil && missing
 }
 
-// startContext is ctx, and ends with the launcher, too.
+// startContext returns ctx, but it also ends with the launcher.
 func (r *Reach) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(r.Life, cancel)

@@ -22,7 +22,7 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Ground is what an installation creates its sandboxes on: all that is the same for each of them.
+// Ground holds everything that is the same for all sandboxes of an installation when they are created.
 type Ground struct {
 	Engine   *engine.Client
 	Identity *engine.Identity
@@ -33,25 +33,25 @@ type Ground struct {
 	Failed   *FailedLaunches
 	Log      *slog.Logger
 
-	Runtime  string                        // "" is the engine's default
-	CPUs     int64                         // thousandths that the engine's machine has
+	Runtime  string                        // "" means the engine's default
+	CPUs     int64                         // of the engine's machine, in thousandths
 	Enforced map[sandbox.GuaranteeKey]bool // the limits that the engine and its kernel have
 
-	Shut       bool // the engine's kernel keeps a sandbox from the sockets of others
-	ByHandle   bool // workspaces are moved into slots; otherwise the engine is given their paths
+	Shut       bool // the engine's kernel keeps a sandbox away from the sockets of others
+	ByHandle   bool // workspaces are moved into slots; otherwise the engine gets their paths
 	Slots      *mounts.Slots
 	IDMaps     *mounts.IDMaps
 	UIDs       local.UIDRange
 	EnginePath func(here string) (engine string, err error)
-	Sockets    []string // of engines, which no sandbox gets
+	Sockets    []string // of engines; no sandbox gets them
 
-	// Restore brings back what all sandboxes share, where somebody has removed it from the engine.
+	// Restore brings back the parts that all sandboxes share, if somebody has removed them from the engine.
 	Restore func(context.Context) error
-	// Known says whether the launcher has this container as a sandbox of its own.
+	// Known reports whether the launcher has this container as a sandbox of its own.
 	Known func(container string) bool
 }
 
-// Shared is what all sandboxes share; the paths are the engine's.
+// Shared holds the parts that all sandboxes share; the paths are the engine's.
 type Shared struct {
 	HostImage  string
 	HostBinds  []hostroot.Bind
@@ -63,30 +63,30 @@ type Shared struct {
 // Created is a sandbox that has a container.
 type Created struct {
 	Handle sandbox.Handle
-	New    bool // otherwise the container was there, and nothing else is said of it
+	New    bool // this call made it; otherwise only Handle is set
 
 	Slot   *mounts.Slot
 	UID    uint32
 	Wanted *processes.Wanted
-	Token  string // with which init says its end
+	Token  string // init marks its end with it
 	Nonce  string // of its run file
 }
 
-// making is a sandbox on its way into being.
+// making is a sandbox while it is being made.
 type making struct {
 	*Ground
 	local.Making
 	image  image.Image
 	recipe recipe.Recipe
-	token  string // with which init says its end
+	token  string // init marks its end with it
 
-	unsure atomic.Bool // a container of it may be there
+	unsure atomic.Bool // its container may exist
 
-	sockets  []runfile.Mount // the profile's, as they were found
-	carriers []string        // where directories of ours carry programs
+	sockets  []runfile.Mount // the profile's sockets, as they were found
+	carriers []string        // targets of our directories that carry programs
 }
 
-// Create makes the container of a sandbox. What was set up is undone where that fails, or left to FailedLaunches.
+// Create makes the container of a sandbox. If that fails, it undoes its steps, or leaves that to FailedLaunches.
 func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, err error) {
 	m := g.begin(o)
 	defer func() { err = m.undoIf(err) }()
@@ -98,14 +98,14 @@ func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, er
 	return m.createContainer(ctx)
 }
 
-// begin begins to make a sandbox. Nothing is made yet.
+// begin prepares the values for a new sandbox. It makes nothing yet.
 func (g *Ground) begin(o local.Order) *making {
 	m := &making{Ground: g, Making: local.Making{Order: o}}
 	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime, Lasting: o.Spec.Process.Lasting}
 	return m
 }
 
-// undoIf undoes what was set up where there is an error.
+// undoIf undoes the steps so far if there is an error.
 func (m *making) undoIf(err error) error {
 	if err == nil {
 		return nil
@@ -145,7 +145,7 @@ func (m *making) takeSlot(context.Context) error {
 	return nil
 }
 
-// checkWays refuses an image in which something of ours would be mounted where a link leads.
+// checkWays refuses an image if a link in it would lead one of our mounts to another place.
 func (m *making) checkWays(ctx context.Context) error {
 	if m.Spec.RootFS.Host {
 		return nil // the image is our own
@@ -153,7 +153,7 @@ func (m *making) checkWays(ctx context.Context) error {
 	return m.Images.CheckWays(ctx, m.Spec.RootFS.Image, m.image, m.targets())
 }
 
-// targets are where something of ours is mounted.
+// targets returns the places where we mount something.
 func (m *making) targets() []string {
 	all := []string{"/proc", "/sys", "/dev/shm", "/tmp", sandbox.Home, runfile.Dir, image.InitDir}
 	for _, mounted := range m.recipe.Mounts {
@@ -162,7 +162,8 @@ func (m *making) targets() []string {
 	return append(all, m.recipe.Covers...)
 }
 
-// createContainer asks the engine, and hears of the caller's wish to cancel when it has answered.
+// createContainer asks the engine to make the container. It waits for the engine's answer even if the caller cancels,
+// and only then gives up.
 func (m *making) createContainer(ctx context.Context) (Created, error) {
 	calling, cancel := local.StepContext(ctx)
 	defer cancel()
@@ -196,7 +197,7 @@ func (m *making) createContainer(ctx context.Context) (Created, error) {
 	return Created{Handle: m.handle(made.ID), New: true, Slot: m.Slot, UID: m.recipe.UID, Wanted: want, Token: m.token, Nonce: m.recipe.Nonce}, nil
 }
 
-// whyGone is why an engine lacks what a container is made of: it may be another engine.
+// whyGone returns the reason why an engine lacks a part of the container. Perhaps another engine answers now.
 func (m *making) whyGone(ctx context.Context, err error) error {
 	if !engine.IsGone(err) {
 		return err
@@ -208,7 +209,8 @@ func (m *making) whyGone(ctx context.Context, err error) error {
 	return err
 }
 
-// existing returns the container that has the name already, if it is this very sandbox's. What was set up for a new one is undone.
+// existing returns the container that already has the name, if it belongs to this very sandbox. It undoes the new one's
+// preparations.
 func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
 	found, err := m.Engine.Inspect(ctx, name)
 	if engine.IsGone(err) {
@@ -223,14 +225,14 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
-	if !m.Known(found.ID) { // it came when its run did not wait any more, and its slot may be another's by now
+	if !m.Known(found.ID) { // it came after its run had stopped waiting, and its slot may belong to another sandbox by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
 		return sandbox.Handle{}, errors.Join(late, m.Engine.EnsureRemoved(ctx, found.ID))
 	}
 	return h, m.RollBack()
 }
 
-// removeMine removes a container if this very call has made it, which the nonce tells.
+// removeMine removes a container only if this very call made it, which the nonce proves.
 func (m *making) removeMine(ctx context.Context, id string) error {
 	cleanup, cancel := local.CleanupContext(ctx)
 	defer cancel()
@@ -247,7 +249,7 @@ func (m *making) removeMine(ctx context.Context, id string) error {
 	return m.Engine.EnsureRemoved(cleanup, found.ID)
 }
 
-// handle is the sandbox that was made, and which directory is its workspace.
+// handle returns the handle of the new sandbox, with its workspace's directory.
 func (m *making) handle(id string) sandbox.Handle {
 	h := sandbox.Handle{Launcher: names.Launcher, ID: id, Site: m.Identity.Name(), Sandbox: m.ID, Slot: m.Slot.Number()}
 	h.Device, h.Inode = m.Pins.Workspace()

@@ -6,13 +6,13 @@ import (
 	"torno/internal/seccomp"
 )
 
-// Filter is both parts of the system call filter.
+// Filter holds both parts of the system call filter.
 type Filter struct {
 	Outline string // the engine puts it on before process 1 starts
 	Program []byte // init puts it on before the agent starts
 }
 
-// FilterFor makes the filter for a processor.
+// FilterFor makes the filter for a processor architecture.
 func FilterFor(arch string) (Filter, error) {
 	filter := seccomp.Filter{Arch: arch}
 	program, err := filter.Program()

@@ -18,7 +18,7 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// identify decides as which user the sandbox runs.
+// identify decides which user the sandbox runs as.
 func (m *making) identify(context.Context) (err error) {
 	who := m.UIDs.Of(m.Slot)
 	if !m.ByHandle {
@@ -37,7 +37,7 @@ func (m *making) layMounts(context.Context) error {
 	return m.layByPath()
 }
 
-// layByPath names them to the engine, which looks them up again; init proves what it found.
+// layByPath gives the engine the paths of the pins. The engine looks them up again, and init proves the result.
 func (m *making) layByPath() error {
 	sources, err := m.Pins.Paths()
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *making) layByPath() error {
 	}
 	for i, wanted := range m.Spec.Mounts {
 		source := sources[i]
-		if wanted.Programs { // which no path map of the outbox knows
+		if wanted.Programs { // no path map of the outbox covers programs
 			if source, err = m.EnginePath(source); err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (m *making) layByPath() error {
 	return m.carryPrograms()
 }
 
-// carryPrograms binds directories with places for programs, where the host's programs have none.
+// carryPrograms binds directories of ours that have mount points for programs, where the host's programs have none.
 func (m *making) carryPrograms() error {
 	carriers, err := m.Pins.Carriers(m.Slot)
 	if err != nil {
@@ -74,7 +74,7 @@ func (m *making) carryPrograms() error {
 	return nil
 }
 
-// layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
+// layByHandle moves clones of the pins into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
 	if err := m.Pins.Lay(m.Slot, m.ids()); err != nil {
 		return err
@@ -91,8 +91,9 @@ func (m *making) layByHandle() error {
 
 func (g *Ground) ids() local.IDs { return local.IDs{Range: g.UIDs, Maps: g.IDMaps, Own: true} }
 
-// bindView is how the engine shows a view. A mount at the prefix has its own mode and its flags, which binding it
-// read-only would set anew. What leads only to mounts is ours and read-only, and the mounts below it keep their modes.
+// bindView returns the engine's bind of a view. If the prefix itself is ours, the bind is read-only, and the mounts
+// below it keep their modes. Otherwise a mount lies at the prefix. It has its own mode and flags, and a read-only bind
+// would reset them.
 func (m *making) bindView(v local.View, ours bool) (mount.Mount, error) {
 	here, err := v.Source(m.Slot)
 	if err != nil {
@@ -141,7 +142,7 @@ func (m *making) writeFiles(context.Context) error {
 	return m.bindFiles(m.Slot.RunDir())
 }
 
-// bindFiles shows the run directory and init, and lays our files of /etc over those of an image.
+// bindFiles binds the run directory and init. For an image it also lays our files of /etc over the image's.
 func (m *making) bindFiles(dir string) error {
 	run, err := m.EnginePath(dir)
 	if err != nil {
@@ -160,7 +161,7 @@ func (m *making) bindFiles(dir string) error {
 	return nil
 }
 
-// etcFiles are all of ours that lie over those of an image.
+// etcFiles lists all our files that lie over an image's.
 func etcFiles() []string {
 	return append(slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))), hostroot.ImageEtc()...)
 }

@@ -21,15 +21,16 @@ type Prepared struct {
 	Slot   *mounts.Slot
 	who    mounts.Identity
 	nonce  string
-	wanted *processes.Wanted // of the empty sandbox
+	wanted *processes.Wanted // state of the empty sandbox
 	places []sandbox.Socket  // where sockets arrive
 }
 
-// ErrByPath says that sandboxes cannot be made ahead where the engine is given paths.
+// ErrByPath means that sandboxes cannot be made ahead, because the engine is given paths.
 var ErrByPath = errors.New("workspaces are mounted by path here, and nothing can be brought into a sandbox that is there already")
 
-// Prepare makes the container of a sandbox of a shape. At its prefixes are directories of the host's own, empty and read-only, into
-// which Furnish moves mounts. Its run directory has nothing but its user.
+// Prepare makes the container of a sandbox of a shape. At its prefixes are the host's own directories, empty and
+// read-only; Furnish moves mounts into them. Its run directory holds only the files that do not depend on the run: its
+// user and its system call filter.
 func (g *Ground) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.Shape) (created Created, p *Prepared, err error) {
 	if !g.ByHandle {
 		return Created{}, nil, ErrByPath
@@ -71,7 +72,8 @@ func (m *making) bindPlaces(context.Context) error {
 	return nil
 }
 
-// bindPlace has a view bound. Where something arrives at its prefix, there is an empty file or directory of ours meanwhile.
+// bindPlace has a view bound. If something will arrive at the view's prefix itself, an empty file or directory of ours
+// lies there until then.
 func (m *making) bindPlace(view local.View, file bool) error {
 	source, err := view.Source(m.Slot)
 	switch {
@@ -102,7 +104,7 @@ func (m *making) writeUser(context.Context) error {
 	return m.bindFiles(m.Slot.RunDir())
 }
 
-// expectPlaces adds the places at which something arrives to what an empty sandbox should be.
+// expectPlaces adds the places where something arrives to the expected state of an empty sandbox.
 func (m *making) expectPlaces(w *processes.Wanted) error {
 	for _, view := range slices.Concat(local.Views(m.Spec.Mounts), local.SocketViews(m.Spec)) {
 		if view.OnTheWay() {
@@ -122,14 +124,15 @@ func (m *making) expectPlaces(w *processes.Wanted) error {
 	return nil
 }
 
-// Furnished is what a sandbox has of its run.
+// Furnished holds the parts of a sandbox that came with its run.
 type Furnished struct {
 	Wanted        *processes.Wanted
 	Device, Inode uint64 // of its workspace
 }
 
-// Furnish brings a run into a sandbox whose init holds: its mounts by handle, and its files. floors are the mounts of the empty
-// sandbox over which the run's may lie. The engine is asked nothing. What fails leaves a sandbox that is of no more use.
+// Furnish brings a run into a sandbox whose init holds: its mounts, by handle, and its files. floors lists the mounts
+// of the empty sandbox that the run's mounts may cover. Furnish asks the engine nothing. After an error the sandbox
+// cannot be used any more.
 func (g *Ground) Furnish(ctx context.Context, p *Prepared, floors map[string]uint64, o local.Order) (Furnished, error) {
 	m := local.Making{Order: o, Slot: p.Slot}
 	defer func() { m.Pins.Close() }()
@@ -153,7 +156,7 @@ func (g *Ground) Furnish(ctx context.Context, p *Prepared, floors map[string]uin
 	return f, ctx.Err()
 }
 
-// laySockets moves the sockets of a run, as they are found now, into the slot, and returns what init must find.
+// laySockets looks the run's sockets up now, moves them into the slot, and returns the mounts that init must find.
 func (g *Ground) laySockets(p *Prepared, spec sandbox.Spec) (expected []runfile.Mount, err error) {
 	sameTarget := func(a, b sandbox.Socket) bool { return a.Target == b.Target && a.Lasting == b.Lasting }
 	if !slices.EqualFunc(p.places, spec.Sockets, sameTarget) {

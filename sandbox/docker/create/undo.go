@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// FailedLaunches are the launches that failed and could not be undone yet. It is safe for concurrent use.
+// FailedLaunches holds the failed launches that could not be undone yet. It is safe for concurrent use.
 type FailedLaunches struct {
 	log *slog.Logger
 
@@ -22,21 +22,21 @@ type launch struct {
 	id     sandbox.SandboxID
 	unsure func() bool
 	undo   func() error
-	busy   sync.Mutex // held by the one call that undoes it
+	busy   sync.Mutex // held by the only call that may undo it now
 }
 
 // NewFailedLaunches returns an empty list.
 func NewFailedLaunches(log *slog.Logger) *FailedLaunches { return &FailedLaunches{log: log} }
 
-// Add remembers a launch that undo failed to undo, and may undo later. unsure says whether a container of it may exist.
+// Add remembers a launch that undo failed to undo but may undo later. unsure reports whether its container may exist.
 func (f *FailedLaunches) Add(id sandbox.SandboxID, unsure func() bool, undo func() error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = append(f.all, &launch{id: id, unsure: unsure, undo: undo})
 }
 
-// Retry tries again to undo every launch: the engine may be back. What is left when this process ends, the next process finds
-// by its labels.
+// Retry tries again to undo every launch, because the engine may be back. If this process ends first, the next process
+// finds the leftovers by their labels.
 func (f *FailedLaunches) Retry() {
 	f.mu.Lock()
 	rest := slices.Clone(f.all)
@@ -57,8 +57,8 @@ func (f *FailedLaunches) Retry() {
 	}
 }
 
-// RetryFor is Retry before a sandbox is created. The sandbox has to wait while a container of an earlier try may be there: the call that
-// undoes that try would remove it under its user.
+// RetryFor calls Retry before a sandbox is created. The sandbox must wait while a container of an earlier try may
+// exist. Otherwise the call that undoes the earlier try could remove the container while it is in use.
 func (f *FailedLaunches) RetryFor(id sandbox.SandboxID) error {
 	f.Retry()
 	f.mu.Lock()
@@ -71,8 +71,8 @@ func (f *FailedLaunches) RetryFor(id sandbox.SandboxID) error {
 	return nil
 }
 
-// undoContainer has RollBack remove a container that may exist, before all else. Until it is removed, its name blocks
-// another try.
+// undoContainer has RollBack remove a container that may exist, before everything else. Until it is removed, its name
+// blocks another try.
 func (m *making) undoContainer(remove func() error) {
 	m.unsure.Store(true)
 	m.OnRollBack(func() error {

@@ -12,12 +12,12 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// replaced says that a view takes the place of one of the host's directories.
+// replaced reports whether a view takes the place of this host directory.
 func (m *making) replaced(host attest.Want) bool {
 	return slices.Contains(local.Prefixes(m.Spec.Mounts), host.Target)
 }
 
-// wanted writes down what was asked of the engine, and what is held of it.
+// wanted returns the expected state of the sandbox, from the orders to the engine and from the held pins.
 func (m *making) wanted() (*processes.Wanted, error) {
 	w := &processes.Wanted{
 		Identity: attest.Identity{UID: m.recipe.UID, GID: m.recipe.GID, Filtered: true},
@@ -46,7 +46,7 @@ func (m *making) wanted() (*processes.Wanted, error) {
 			}
 		}
 	}
-	if !m.Spec.RootFS.Host { // where it is the host's, our /etc is one mount
+	if !m.Spec.RootFS.Host { // with the host's root file system our /etc is one mount
 		for _, name := range etcFiles() {
 			w.Mounts = append(w.Mounts, attest.Want{Target: filepath.Join("/etc", name)})
 		}

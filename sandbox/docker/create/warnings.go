@@ -8,8 +8,8 @@ import (
 	"torno/sandbox"
 )
 
-// limitWords are how an engine's warning shows which limit it is about. One about swap speaks of memory too, so the
-// first that fits counts.
+// limitWords maps words in an engine's warning to the limit that it is about. The first match counts, because a warning
+// about swap speaks of memory, too.
 var limitWords = []struct {
 	word string
 	key  sandbox.GuaranteeKey
@@ -17,7 +17,7 @@ var limitWords = []struct {
 	{"swap", sandbox.SwapLimit}, {"pids", sandbox.PidsLimit}, {"cpu", sandbox.CPULimit}, {"memory", sandbox.MemoryLimit},
 }
 
-// warnedOf is the limit that a warning is about, or "".
+// warnedOf returns the limit that a warning is about, or "".
 func warnedOf(warning string) sandbox.GuaranteeKey {
 	lower := strings.ToLower(warning)
 	for _, limit := range limitWords {
@@ -28,8 +28,9 @@ func warnedOf(warning string) sandbox.GuaranteeKey {
 	return ""
 }
 
-// readWarnings refuses a container that got less than was asked for (I3). Warnings are text and nothing else; one that
-// speaks of a limit is taken for its loss, unless the loss is known and the profile did not mind.
+// readWarnings refuses a container that got less than was asked for (I3). Warnings are only text. If a warning names a
+// limit, readWarnings assumes that the limit is lost. It lets a warning pass if the launcher already knew that the
+// limit is missing, because then the profile did not demand it.
 func (m *making) readWarnings(warnings []string) error {
 	for _, warning := range warnings {
 		if key := warnedOf(warning); m.Enforced[key] {

@@ -12,10 +12,11 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// MinAPI is the API of Docker 20.10: the first with private cgroup namespaces and, from 1.40, with binds that are not recursive.
+// MinAPI is the API of Docker 20.10. It is the first with private cgroup namespaces; it also has binds that are not
+// recursive, which came with 1.40.
 const MinAPI = "1.41"
 
-// Client speaks to one engine: one method for each call, so that every call is counted and timed in one place.
+// Client speaks to one engine. It has one method for each call, so that every call is counted and timed in one place.
 type Client struct {
 	api     *client.Client
 	observe func(op string, took time.Duration)
@@ -57,7 +58,7 @@ func (c *Client) Negotiate(ctx context.Context) error {
 	return nil
 }
 
-// timed is used as `defer c.timed("start")()`.
+// timed measures a call. Use it as `defer c.timed("start")()`.
 func (c *Client) timed(op string) func() {
 	start := time.Now()
 	return func() { c.observe(op, time.Since(start)) }
@@ -66,22 +67,22 @@ func (c *Client) timed(op string) func() {
 // Close lets go of the engine.
 func (c *Client) Close() error { return c.api.Close() }
 
-// Host is the address of the engine.
+// Host returns the address of the engine.
 func (c *Client) Host() string { return c.api.DaemonHost() }
 
-// Socket is the path of the engine's socket; an address that is none stays as it is.
+// Socket returns the path of the engine's socket. If the address is not a unix socket, it returns the address as it is.
 func (c *Client) Socket() string { return strings.TrimPrefix(c.Host(), "unix://") }
 
-// HangUp closes the connections that nothing uses now. The next call makes a new one.
-func (c *Client) HangUp() { _ = c.api.Close() } // closing those is all that the client's Close does
+// HangUp closes the idle connections. The next call makes a new one.
+func (c *Client) HangUp() { _ = c.api.Close() } // the client's Close does nothing but close idle connections
 
-// Info is what the engine says of itself. It executes its runtime for the answer.
+// Info returns the engine's description of itself. To answer, the engine executes its runtime.
 func (c *Client) Info(ctx context.Context) (system.Info, error) {
 	defer c.timed("info")()
 	return c.api.Info(ctx)
 }
 
-// Version is the engine's version and that of its API.
+// Version returns the versions of the engine and of its API.
 func (c *Client) Version(ctx context.Context) (types.Version, error) {
 	defer c.timed("version")()
 	return c.api.ServerVersion(ctx)

@@ -7,11 +7,11 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// dialCut closes a connection that is dialled for one call, when the call's context ends. Docker's client gives a call that
-// becomes a stream no end of its own: where the engine does not answer it, the call would hold its caller for ever.
+// dialCut closes the connection that was dialled for one call, when the call's context ends. Docker's client does not
+// end a call that becomes a stream. If the engine did not answer, the call would hold its caller for ever.
 type dialCut struct{ release func() bool }
 
-// dialKey is under which a context has a dialCut.
+// dialKey is the context key of a dialCut.
 type dialKey struct{}
 
 // stop lets the connection live on.
@@ -21,8 +21,8 @@ func (d *dialCut) stop() {
 	}
 }
 
-// cutDials has the client's connections made by a dialler that knows of a dialCut. A connection under TLS is dialled by the
-// client itself for such a call, and is not cut.
+// cutDials gives the client a dialler that obeys a dialCut. For a call that becomes a stream the client dials a TLS
+// connection itself, so such a connection is not cut.
 func cutDials(c *client.Client) error {
 	host, err := client.ParseHostURL(c.DaemonHost())
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"torno/sandbox"
 )
 
-// IsGone says whether the engine does not have what it was asked about.
+// IsGone reports whether the engine does not have the thing that it was asked about.
 func IsGone(err error) bool { return errdefs.IsNotFound(err) }
 
-// IsConflict says whether what the engine was asked to do does not fit what it has, or is doing.
+// IsConflict reports whether a request to the engine does not fit the engine's present state or work.
 func IsConflict(err error) bool { return errdefs.IsConflict(err) }
 
-// Ignore takes one kind of error for none.
+// Ignore returns nil for one kind of error, and every other error unchanged.
 func Ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil
@@ -27,8 +27,8 @@ func Ignore(err, kind error) error {
 	return err
 }
 
-// Away marks an error that tells of nothing but an engine that does not answer, or could not be asked: without a file
-// descriptor to spare nothing can be found out either.
+// Away marks an error that means only that the engine does not answer or could not be asked. Without a free file
+// descriptor nothing can be found out either, so that counts, too.
 func Away(err error) error {
 	var network net.Error
 	switch {

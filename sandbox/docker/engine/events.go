@@ -11,7 +11,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// RanOutOfMemory says whether the engine tells that memory ended something in the container, before the context ends.
+// RanOutOfMemory reports whether the engine tells, before ctx ends, that memory ended something in the container.
 func (c *Client) RanOutOfMemory(ctx context.Context, id string, since time.Time) bool {
 	defer c.timed("events")()
 	told, failed := c.api.Events(ctx, events.ListOptions{
@@ -23,12 +23,12 @@ func (c *Client) RanOutOfMemory(ctx context.Context, id string, since time.Time)
 	case <-told:
 		return true
 	case err := <-failed:
-		return err == nil // it is never nil: the context ended, or the engine cannot say
+		return err == nil // never nil: ctx ended, or the engine cannot tell
 	}
 }
 
-// RemembersCreating says whether the engine has seen a container made: it forgets that when it dies, and after a few hundred
-// other things.
+// RemembersCreating reports whether the engine remembers that it made a container. It forgets this when it dies, and
+// after a few hundred other events.
 func (c *Client) RemembersCreating(ctx context.Context, id string, made time.Time) (bool, error) {
 	defer c.timed("events")()
 	ctx, cancel := context.WithCancel(ctx)

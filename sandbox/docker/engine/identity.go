@@ -16,20 +16,20 @@ type Identity struct {
 	client    *Client
 	log       *slog.Logger
 	volume    string                 // the engine's landmark
-	name      atomic.Pointer[string] // nil until the engine tells one that lasts
-	landmark  atomic.Pointer[string] // how the engine is recognised without asking for its id
-	exchanged atomic.Bool            // another engine answered when it was asked last
+	name      atomic.Pointer[string] // nil until the engine tells an id that lasts
+	landmark  atomic.Pointer[string] // recognises the engine without asking for its id
+	exchanged atomic.Bool            // another engine answered the last Prove
 }
 
-// NewIdentity has asked the engine nothing yet.
+// NewIdentity returns an Identity that has asked the engine nothing yet.
 func NewIdentity(client *Client, log *slog.Logger) *Identity {
 	return &Identity{client: client, log: log}
 }
 
-// identityOf is an engine's own id and its data root. The id alone does not do: up to Docker 20.10 it comes from
-// /etc/docker/key.json, which all engines of a machine share. Both outlast the engine's process, and an upgrade that gives it another
-// id does no harm: what it lists is ours, whatever its id. A copy of a machine has both in common with the original; the labels of the
-// installation are all that is left then.
+// identityOf returns the engine's own id together with its data root. The id alone is not enough: up to Docker 20.10 it
+// comes from /etc/docker/key.json, which all engines of a machine share. Both outlast the engine's process. If an
+// upgrade changes the id, this does no harm: containers that the engine lists are still ours. A copy of a machine has
+// the same id and data root as the original; then only the labels of the installation tell them apart.
 func identityOf(info system.Info) string {
 	if info.ID == "" {
 		return ""
@@ -37,7 +37,7 @@ func identityOf(info system.Info) string {
 	return info.ID + "@" + info.DockerRootDir
 }
 
-// Name is the engine's; "" where it has told none that lasts.
+// Name returns the engine's id; "" if it has told no lasting id.
 func (i *Identity) Name() string {
 	if name := i.name.Load(); name != nil {
 		return *name
@@ -45,7 +45,7 @@ func (i *Identity) Name() string {
 	return ""
 }
 
-// Learn asks the engine who it is when the launcher is opened.
+// Learn asks for the engine's id when the launcher is opened.
 func (i *Identity) Learn(ctx context.Context, first system.Info) error {
 	name, err := i.lasting(ctx, identityOf(first))
 	if err != nil {
@@ -60,7 +60,8 @@ func (i *Identity) Learn(ctx context.Context, first system.Info) error {
 	return nil
 }
 
-// lasting asks once more: an engine that imitates Docker may make an id up for each answer, which is none.
+// lasting asks the engine again. It returns the id only if both answers agree. Podman-like engines invent a new id for
+// each answer; such an id identifies nothing.
 func (i *Identity) lasting(ctx context.Context, first string) (string, error) {
 	again, err := i.client.Info(ctx)
 	if err != nil {
@@ -72,9 +73,9 @@ func (i *Identity) lasting(ctx context.Context, first string) (string, error) {
 	return first, nil
 }
 
-// Prove asks the engine for its identity: ErrOtherSite where it is not the engine that the launcher was opened on. All that was tried and prepared
-// is that engine's, so nothing is made on another one. A connection that was kept leads where the name led when it was made, so none is
-// used.
+// Prove asks the engine for its identity. It returns ErrOtherSite if it is not the engine that the launcher was opened
+// on. Everything that was tried and prepared belongs to that engine, so nothing is made on any other. Prove closes idle
+// connections first, because an old connection may still lead to an engine that no longer has this address.
 func (i *Identity) Prove(ctx context.Context) error {
 	i.client.HangUp()
 	info, err := i.client.Info(ctx)
@@ -96,8 +97,8 @@ func (i *Identity) isAnother(now string) error {
 	return fmt.Errorf("%s is engine %q now and was %q: %w", i.client.Host(), now, i.Name(), sandbox.ErrOtherSite)
 }
 
-// learnName takes the id of an engine that told none that lasts when the launcher was opened. It is the engine that was opened
-// only where its landmark is the one that was seen then.
+// learnName takes the id of an engine that told no lasting id when the launcher was opened. It does so only if the
+// engine has the same landmark as then; otherwise it is another engine.
 func (i *Identity) learnName(ctx context.Context, first string) error {
 	name, err := i.lasting(ctx, first)
 	if err != nil || name == "" {
@@ -110,8 +111,8 @@ func (i *Identity) learnName(ctx context.Context, first string) error {
 	return nil
 }
 
-// Demand asks an engine without an id again before anything is made on it: what is made carries the id. An engine that makes
-// one up for each answer has none to tell, which the launcher has warned of.
+// Demand asks an engine without an id again before anything is made on it, because everything made there carries the
+// id. An engine that invents a new id for each answer has none to tell; the launcher has warned of this.
 func (i *Identity) Demand(ctx context.Context) error {
 	if i.Name() != "" {
 		return nil
@@ -126,11 +127,12 @@ func (i *Identity) Demand(ctx context.Context) error {
 	return nil
 }
 
-// Recognise is Prove for every start, where asking an engine for its id would take too long: it executes its runtime for the answer. The
-// volume with init is the engine's landmark. One of the same name on another engine lies in another data root, or was made at another
-// time. Where it looks otherwise than before, the engine is asked after all.
+// Recognise does the work of Prove before every start, but faster: to tell its id, an engine executes its runtime,
+// which takes too long. The volume with init is the engine's landmark. On another engine, a volume with the same name
+// lies in another data root, or was made at another time. If the landmark looks different, Recognise asks the engine
+// after all.
 func (i *Identity) Recognise(ctx context.Context) error {
-	if i.Name() == "" { // it makes one up for each answer
+	if i.Name() == "" { // the engine has no lasting id
 		return nil
 	}
 	i.client.HangUp()
@@ -147,8 +149,8 @@ func (i *Identity) Recognise(ctx context.Context) error {
 	return nil
 }
 
-// SeeLandmark is told which volume is the engine's landmark. It remembers that of an engine that has told no id: by it the engine is
-// known again when it does.
+// SeeLandmark sets the volume that is the engine's landmark. If the engine has told no id, SeeLandmark remembers how
+// the volume looks now, so that the engine can be recognised when it tells an id later.
 func (i *Identity) SeeLandmark(ctx context.Context, volume string) {
 	i.volume = volume
 	if i.Name() == "" {
@@ -157,7 +159,7 @@ func (i *Identity) SeeLandmark(ctx context.Context, volume string) {
 	}
 }
 
-// lookForLandmark is what the engine's landmark looks like, "" where it is not there.
+// lookForLandmark returns a description of the engine's landmark, "" if it is not there.
 func (i *Identity) lookForLandmark(ctx context.Context) string {
 	found, err := i.client.inspectVolume(ctx, i.volume)
 	if err != nil || found.CreatedAt == "" {
@@ -166,7 +168,7 @@ func (i *Identity) lookForLandmark(ctx context.Context) string {
 	return found.Mountpoint + " " + found.CreatedAt
 }
 
-// TakeAny takes any engine for the one, by the id that it tells now.
+// TakeAny accepts the engine that answers now as the launcher's own, with the id that it tells.
 func (i *Identity) TakeAny(ctx context.Context) error {
 	info, err := i.client.Info(ctx)
 	if err != nil {
@@ -177,5 +179,5 @@ func (i *Identity) TakeAny(ctx context.Context) error {
 	return nil
 }
 
-// WasExchanged says whether another engine answered when it was asked last.
+// WasExchanged reports whether another engine answered the last Prove.
 func (i *Identity) WasExchanged() bool { return i.exchanged.Load() }

@@ -18,7 +18,7 @@ func (c *Client) InspectImage(ctx context.Context, ref string) (image.InspectRes
 	return c.api.ImageInspect(ctx, ref)
 }
 
-// ImportImage makes an image of a tar.
+// ImportImage makes an image from a tar.
 func (c *Client) ImportImage(ctx context.Context, ref string, tar io.Reader, changes ...string) error {
 	defer c.timed("import-image")()
 	body, err := c.api.ImageImport(ctx, image.ImportSource{Source: tar, SourceName: "-"}, ref, image.ImportOptions{Changes: changes})
@@ -38,20 +38,20 @@ func (c *Client) PullImage(ctx context.Context, ref string) error {
 	return drain(body)
 }
 
-// ListImages is all images that have the label.
+// ListImages returns all images with the label.
 func (c *Client) ListImages(ctx context.Context, label string) ([]image.Summary, error) {
 	defer c.timed("list-images")()
 	return c.api.ImageList(ctx, image.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
 }
 
-// RemoveImage removes an image, also one that containers were made of.
+// RemoveImage removes an image, even if containers were made from it.
 func (c *Client) RemoveImage(ctx context.Context, ref string) error {
 	defer c.timed("remove-image")()
 	_, err := c.api.ImageRemove(ctx, ref, image.RemoveOptions{Force: true})
 	return err
 }
 
-// drain reads the engine's progress report to its end, which may be that it failed.
+// drain reads the engine's progress report to its end, and returns the failure that it may report.
 func drain(body io.ReadCloser) error {
 	defer body.Close()
 	decoder := json.NewDecoder(body)

@@ -9,10 +9,11 @@ import (
 	"torno/sandbox"
 )
 
-// proveTime bounds how long an engine may take to say that it does not have a container.
+// proveTime bounds the wait for an engine to tell that it does not have a container.
 const proveTime = 10 * time.Second
 
-// Gone is what it means that a container was not found: ErrNotFound only where the launcher's own engine says so, asked once more.
+// Gone returns the error for a container that was not found. It is ErrNotFound only if the launcher's own engine says
+// so when it is asked again.
 func (i *Identity) Gone(doing string, h sandbox.Handle) error {
 	ctx, cancel := context.WithTimeout(context.Background(), proveTime)
 	defer cancel()
@@ -29,7 +30,7 @@ func (i *Identity) Gone(doing string, h sandbox.Handle) error {
 	return Away(fmt.Errorf("%s container %s: %w", doing, h.ID, err))
 }
 
-// Wrap says what failed, and tells a container that is gone apart.
+// Wrap adds to an error which action failed. If the container is gone, it returns the error of Gone.
 func (i *Identity) Wrap(err error, doing string, h sandbox.Handle) error {
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return err

@@ -1,10 +1,12 @@
-// Package image has what sandboxes are made of that lies on the engine.
+// Package image keeps the images and volumes on the engine that sandboxes are made from.
 //
-// Stock is an installation's own: the empty image, on which the host's programs are shown, and the volume with sandbox-init. Both are
-// named by their content, so that they are made once, and made again where somebody has removed them.
+// Stock holds an installation's own: the empty image, on which the host's programs are shown, and the volume with
+// sandbox-init. Both are named by their content. So they are made only once, and made again if somebody has removed
+// them.
 //
-// Images are the operator's. What was found out about one is remembered, because an image stays as it is: its VOLUMEs, which a sandbox
-// must not get as directories without a bound, and whether links lie on the way to where something of ours is mounted.
+// Images holds the operator's images. It remembers its findings about an image, because an image never changes: its
+// VOLUMEs, which a sandbox must not get as unbounded directories, and whether links lie on the way to one of our
+// mounts.
 //
-// What has to be looked at in an image, or written into a volume, goes by way of a helper: a container that never runs.
+// To look into an image, or to write into a volume, the package uses a helper: a container that never runs.
 package image

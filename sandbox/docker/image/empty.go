@@ -11,7 +11,7 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// emptyTar is the empty root as the content of an image: directories and links, no file.
+// emptyTar returns the empty root as the content of an image: directories and links, no file.
 func emptyTar(layout hostroot.Layout) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -31,7 +31,7 @@ func emptyTar(layout hostroot.Layout) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// EmptyImage sees to it that the engine has the empty image, and returns its name.
+// EmptyImage makes sure that the engine has the empty image, and returns its name.
 func (s Stock) EmptyImage(ctx context.Context, layout hostroot.Layout) (string, error) {
 	content, err := emptyTar(layout)
 	if err != nil {

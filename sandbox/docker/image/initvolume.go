@@ -20,10 +20,10 @@ import (
 	"torno/sandbox/local"
 )
 
-// InitDir is where the volume with init is mounted.
+// InitDir is the directory where the volume with init is mounted.
 var InitDir = path.Dir(runfile.Init)
 
-// InitMount is init in a sandbox. It comes from a volume, so that the engine need not see our own disk.
+// InitMount returns the mount of init in a sandbox. Init comes from a volume, so the engine need not see our own disk.
 func InitMount(volume string) mount.Mount {
 	return mount.Mount{
 		Type: mount.TypeVolume, Source: volume, Target: InitDir, ReadOnly: true,
@@ -35,11 +35,12 @@ func InitMount(volume string) mount.Mount {
 type Init struct {
 	Volume     string
 	Program    []byte
-	WasMissing bool // it had to be put there
+	WasMissing bool // this call stored it
 }
 
-// StoreInit sees to it that the engine has init in a volume named by its content. A volume that a crash left half-filled is made anew:
-// the program in it must have the right size, and it is written last. The image is the one that carries it there.
+// StoreInit makes sure that the engine has init in a volume named by its content. If a crash left the volume half
+// filled, StoreInit fills it again: it checks the program's size, and the program is written last. The container that
+// carries init into the volume is made from image.
 func (s Stock) StoreInit(ctx context.Context, image, path string) (Init, error) {
 	program, err := os.ReadFile(path)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s Stock) StoreInit(ctx context.Context, image, path string) (Init, error) 
 	return Init{volume, program, missing}, nil
 }
 
-// fillInit writes the program, if it is missing, through a container that is made for this and never runs.
+// fillInit writes the program if it is missing. It makes a container for this, which never runs.
 func (s Stock) fillInit(ctx context.Context, image, volume string, program []byte) (missing bool, err error) {
 	mounted := InitMount(volume)
 	mounted.ReadOnly = false
@@ -92,8 +93,8 @@ func (s Stock) fillInit(ctx context.Context, image, volume string, program []byt
 	return true, err
 }
 
-// initTar is an archive of the program alone. It forgets the program while it is read: a connection remembers what it has sent last, and
-// these are some MB.
+// initTar returns an archive of only the program. Its reader drops the program once it was read, because a connection
+// remembers the reader that it last sent, and the program has some MB.
 func initTar(program []byte) (io.Reader, error) {
 	var head, end bytes.Buffer
 	w := tar.NewWriter(&head)
@@ -111,7 +112,7 @@ func initTar(program []byte) (io.Reader, error) {
 	return io.MultiReader(&head, bytes.NewReader(program), bytes.NewReader(padding), &end), nil
 }
 
-// digest is a content's name.
+// digest returns the name of a content.
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

@@ -12,10 +12,10 @@ import (
 	"torno/sandbox/docker/engine"
 )
 
-// imageMemory is how long an image that was looked at is taken for what it was. A tag that moves is noticed after that.
+// imageMemory bounds how long a finding about an image's name is used. After that, a moved tag is noticed.
 const imageMemory = time.Minute
 
-// Images remembers what was found out about the operator's images, so that a run need not ask.
+// Images remembers findings about the operator's images, so that a run need not ask.
 type Images struct {
 	stock Stock
 	now   func() time.Time
@@ -23,7 +23,7 @@ type Images struct {
 	mu    sync.Mutex
 	known map[string]Image
 
-	looking sync.Mutex      // for one container at a time, and for ways
+	looking sync.Mutex      // held while a helper container looks; guards ways
 	ways    map[string]ways // by the image's id
 }
 
@@ -34,12 +34,12 @@ type Image struct {
 	seen    time.Time
 }
 
-// NewImages knows of no image yet.
+// NewImages returns an Images that knows no image yet.
 func NewImages(stock Stock) *Images {
 	return &Images{stock: stock, now: time.Now, known: map[string]Image{}, ways: map[string]ways{}}
 }
 
-// Find returns an image that the engine has, or fetches it if it may.
+// Find returns an image of the engine. If the engine lacks it, Find fetches it, if the profile allows that.
 func (m *Images) Find(ctx context.Context, root sandbox.RootFS) (Image, error) {
 	m.mu.Lock()
 	known, ok := m.known[root.Image]
@@ -57,7 +57,7 @@ func (m *Images) Find(ctx context.Context, root sandbox.RootFS) (Image, error) {
 	return known, nil
 }
 
-// Has says whether the engine has an image.
+// Has reports whether the engine has an image.
 func (m *Images) Has(ctx context.Context, ref string) (bool, error) {
 	_, err := m.stock.Engine.InspectImage(ctx, ref)
 	if engine.IsGone(err) {
@@ -66,7 +66,7 @@ func (m *Images) Has(ctx context.Context, ref string) (bool, error) {
 	return err == nil, err
 }
 
-// Forget is for an image that the engine turns out not to have any more.
+// Forget drops an image that the engine does not have any more.
 func (m *Images) Forget(ref string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,14 +10,15 @@ import (
 	"torno/sandbox/docker/names"
 )
 
-// Stock is what an installation keeps on an engine for all its sandboxes: the empty image, and the volume with sandbox-init.
+// Stock is the part of the engine's images and volumes that serves all sandboxes of an installation: the empty image,
+// and the volume with sandbox-init.
 type Stock struct {
 	Engine *engine.Client
 	Names  names.Naming
 }
 
-// RemoveHelper removes the container of a role that an earlier start left. A name is anybody's, so the labels say whether it is ours,
-// and it is removed by its id.
+// RemoveHelper removes the container of a role, if an earlier start left it. Anybody can use its name, so the labels
+// must prove that it is ours. Then it is removed by its id.
 func (s Stock) RemoveHelper(ctx context.Context, role sandbox.SandboxID) error {
 	name := s.Names.Container(role)
 	found, err := s.Engine.Inspect(ctx, name)
@@ -33,7 +34,7 @@ func (s Stock) RemoveHelper(ctx context.Context, role sandbox.SandboxID) error {
 	return s.Engine.EnsureRemoved(ctx, found.ID)
 }
 
-// RemoveOutdated removes the volumes with an earlier version of init, where no sandbox uses them any more.
+// RemoveOutdated removes the volumes with an earlier version of init, if no sandbox uses them any more.
 func (s Stock) RemoveOutdated(ctx context.Context, keep string) error {
 	volumes, err := s.Engine.ListVolumes(ctx, s.Names.Filter())
 	if err != nil {
@@ -50,12 +51,12 @@ func (s Stock) RemoveOutdated(ctx context.Context, keep string) error {
 	return nil
 }
 
-// Purge removes all of it.
+// Purge removes everything of the stock.
 func (s Stock) Purge(ctx context.Context) error {
 	return errors.Join(s.purgeVolumes(ctx), s.purgeImages(ctx))
 }
 
-// purgeVolumes goes by the name: a volume that the engine made anew, behind somebody who removed ours, has no label.
+// purgeVolumes finds volumes by name: if somebody removes our volume, the engine may make it again, without a label.
 func (s Stock) purgeVolumes(ctx context.Context) error {
 	names, err := s.Engine.VolumesNamed(ctx, s.Names.Prefix()+"init-")
 	if err != nil {

@@ -18,27 +18,27 @@ import (
 	"torno/sandbox/local"
 )
 
-// The engine follows the links of an image on the way to a mount. In an image whose /run is a link to /workspace, our own files
-// would lie in the child's workspace, and the engine would make directories there, as root. So the way to every mount of ours
-// has to be free of links. An image stays as it is, so each name is looked at once.
+// On the way to a mount, the engine follows an image's links. If an image had /run as a link to /workspace, our own
+// files would lie in the child's workspace, and the engine would make directories there, as root. So the way to each of
+// our mounts must be free of links. An image never changes, so each name is looked at only once.
 
-// A name in an image.
+// entry is a name in an image.
 type entry int
 
 const (
 	unseen  entry = iota
-	missing       // and all below it
+	missing       // it, and everything below it
 	plain
 	link
 )
 
-// ways is what is known of the names in one image.
+// ways holds the known names in one image.
 type ways map[string]entry
 
-// maxWays bounds how many names are remembered of an image: requests may name ever new ones.
+// maxWays bounds the names that are remembered of an image, because requests may name new ones without end.
 const maxWays = 1000
 
-// unknown returns the names on the way to the targets that have not been looked at, outermost first.
+// unknown returns the names on the way to the targets that were not looked at yet, outermost first.
 func (w ways) unknown(targets []string) []string {
 	var all []string
 	for _, target := range targets {
@@ -54,7 +54,7 @@ func (w ways) unknown(targets []string) []string {
 	return all
 }
 
-// onTheWay are a clean absolute path and all that hold it, without the root, outermost first.
+// onTheWay returns a clean absolute path and all paths that hold it, without the root, outermost first.
 func onTheWay(target string) []string {
 	var all []string
 	for at := target; at != "/" && at != "."; at = path.Dir(at) {
@@ -64,7 +64,7 @@ func onTheWay(target string) []string {
 	return all
 }
 
-// CheckWays refuses an image, by the name that the operator gives it, with a link on the way to a target.
+// CheckWays refuses an image with a link on the way to a target. ref is the operator's name for the image.
 func (m *Images) CheckWays(ctx context.Context, ref string, image Image, targets []string) error {
 	seen, err := m.lookAt(ctx, image, targets)
 	if engine.IsGone(err) {
@@ -84,7 +84,7 @@ func (m *Images) CheckWays(ctx context.Context, ref string, image Image, targets
 	return nil
 }
 
-// lookAt looks at the ways to targets in an image, by way of a container that never runs.
+// lookAt looks at the ways to targets in an image, through a container that never runs.
 func (m *Images) lookAt(ctx context.Context, image Image, targets []string) (ways, error) {
 	m.looking.Lock()
 	defer m.looking.Unlock()
@@ -117,7 +117,8 @@ func (m *Images) lookAt(ctx context.Context, image Image, targets []string) (way
 	return maps.Clone(seen), errors.Join(err, m.stock.Engine.Remove(cleanup, made))
 }
 
-// makeLooker makes the container. The image's VOLUMEs are in memory, so that the engine does not copy them to the disk.
+// makeLooker makes this container. It puts the image's VOLUMEs in memory, so that the engine does not copy them to the
+// disk.
 func (m *Images) makeLooker(ctx context.Context, image Image) (id string, err error) {
 	name := m.stock.Names.Container(names.RoleLook)
 	if err := m.stock.RemoveHelper(ctx, names.RoleLook); err != nil {
@@ -133,10 +134,10 @@ func (m *Images) makeLooker(ctx context.Context, image Image) (id string, err er
 	return made.ID, err
 }
 
-// lookAtName looks at a name whose way is known.
+// lookAtName looks at a name. The names above it are already known.
 func (m *Images) lookAtName(ctx context.Context, id string, seen ways, name string) (entry, error) {
 	if above := seen[path.Dir(name)]; above == missing || above == link {
-		return missing, nil // no mount of ours goes there
+		return missing, nil // none of our mounts goes there
 	}
 	stat, err := m.stock.Engine.Stat(ctx, id, name)
 	switch {

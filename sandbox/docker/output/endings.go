@@ -7,12 +7,12 @@ import (
 	"torno/sandbox"
 )
 
-// Init marks the end of both streams, which proves that all of the output has come, and says how init ends.
+// Init marks the end of both streams. The marks prove that all output has come, and tell how init ends.
 
-// endings are both streams on their way to init's marks.
+// endings follows both streams until init's marks.
 type endings struct{ stdout, stderr runfile.Ending }
 
-// endingsOf know the marks of a token by its digest; "" knows none.
+// endingsOf returns endings that recognise the marks by the digest of their token; "" recognises none.
 func endingsOf(digest string) *endings {
 	return &endings{runfile.Ending{Digest: digest}, runfile.Ending{Digest: digest}}
 }
@@ -24,7 +24,8 @@ func (e *endings) of(stream sandbox.Stream) *runfile.Ending {
 	return &e.stderr
 }
 
-// take is what of a frame can be passed on. At the end of its stream, which is nil, that is what was held back.
+// take returns the part of a frame that can be passed on. A nil frame is the end of its stream; then take returns the
+// bytes that were held back.
 func (e *endings) take(stream sandbox.Stream, frame []byte) []byte {
 	if frame == nil {
 		return e.of(stream).Rest()
@@ -32,7 +33,7 @@ func (e *endings) take(stream sandbox.Stream, frame []byte) []byte {
 	return e.of(stream).Take(frame)
 }
 
-// before is a place without what is held back there.
+// before returns the place without the bytes that are held back.
 func (e *endings) before(p Place) Place {
 	for _, stream := range []sandbox.Stream{sandbox.Stdout, sandbox.Stderr} {
 		if m := p.of(stream); m.bytes != unknown {
@@ -42,7 +43,7 @@ func (e *endings) before(p Place) Place {
 	return p
 }
 
-// told is the error with which reading ends once init has said the end on both streams.
+// told returns the error that ends the reading, once init has marked the end on both streams.
 func (e *endings) told() error {
 	end, out := e.stdout.Ended()
 	again, err := e.stderr.Ended()
@@ -52,12 +53,12 @@ func (e *endings) told() error {
 	return nil
 }
 
-// toldError is the end of an output that init has marked.
+// toldError means that init has marked the end of the output.
 type toldError struct{ end runfile.End }
 
 func (*toldError) Error() string { return "init has said the end" }
 
-// markedEnd is the end that init has said, where that is what has ended the reading.
+// markedEnd returns the end that init told, if that is why the reading ended.
 func markedEnd(err error) (end runfile.End, marked bool) {
 	told, marked := errors.AsType[*toldError](err)
 	if !marked {

@@ -8,7 +8,8 @@ import (
 	"torno/sandbox"
 )
 
-// Live reads the stream that was attached to before the start: raw, whole, from its first byte. Init's marks have the token of a digest.
+// Live reads the stream that was attached to before the start: raw, whole, from its first byte. digest is the digest of
+// the token in init's marks.
 func Live(stream io.ReadCloser, digest string) *Reader {
 	var at Place
 	ends := endingsOf(digest)

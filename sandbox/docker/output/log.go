@@ -9,8 +9,8 @@ import (
 	"torno/sandbox"
 )
 
-// Log reads the engine's log from its beginning, and delivers what lies after a place. hasFirstLine asks the engine whether the log of
-// standard error still begins with init's line: see HasFirstLine.
+// Log reads the engine's log from its beginning, and delivers the output after a place. hasFirstLine asks the engine
+// whether the log of standard error still begins with init's line: see HasFirstLine.
 func Log(log io.ReadCloser, from Place, digest string, hasFirstLine func() (bool, error)) *Reader {
 	ends, r := endingsOf(digest), newReplay(from, hasFirstLine)
 	return newReader(log, func(stream sandbox.Stream, frame []byte) (_ sandbox.Chunk, err error) {
@@ -27,10 +27,11 @@ func Log(log io.ReadCloser, from Place, digest string, hasFirstLine func() (bool
 	})
 }
 
-// frameHeader is what stands before each frame of a stream: one byte that tells which, three of nothing, four for the size.
+// frameHeader is the length of the header before each frame: one byte for the stream, three zero bytes, four for the
+// size.
 const frameHeader = 8
 
-// HasFirstLine reads the beginning of a log of standard error, and says whether it is init's first line.
+// HasFirstLine reads the beginning of a log of standard error, and reports whether it is init's first line.
 func HasFirstLine(log io.Reader) (bool, error) {
 	start := make([]byte, frameHeader+max(len(runfile.Holding), len(runfile.Started), len(runfile.Failed)))
 	n, err := io.ReadFull(log, start)

@@ -13,22 +13,24 @@ import (
 	"torno/sandbox"
 )
 
-// Reader turns one stream of an engine, in which the frames of standard output and standard error take turns, into chunks.
+// Reader turns one stream of an engine into chunks. In the stream, frames of standard output and standard error take
+// turns.
 type Reader struct {
 	stream io.ReadCloser
 	each   deliver
 	chunks chan sandbox.Chunk
-	told   chan runfile.End // gets what init says of the end when it has marked both streams
-	read   chan struct{}    // closed when nothing more is to be read
+	told   chan runfile.End // gets init's end when init has marked both streams
+	read   chan struct{}    // closed when reading has finished
 
 	frames     atomic.Int64 // read so far
-	delivering atomic.Bool  // the reader of the chunks is being waited for
+	delivering atomic.Bool  // the reader waits for its consumer
 }
 
-// bufferedChunks bounds what is held for a slow reader, at up to 32 KiB each.
+// bufferedChunks bounds the chunks that are held for a slow consumer, at up to 32 KiB each.
 const bufferedChunks = 16
 
-// deliver turns a frame into a chunk; one without bytes and gap is nothing new. The frame nil is the end of the stream.
+// deliver turns a frame into a chunk. A chunk with neither bytes nor a gap has nothing new. A nil frame is the end of
+// the stream.
 type deliver func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error)
 
 func newReader(stream io.ReadCloser, each deliver) *Reader {
@@ -37,14 +39,14 @@ func newReader(stream io.ReadCloser, each deliver) *Reader {
 	}
 }
 
-// Chunks is the output. It ends when Read returns.
+// Chunks returns the output. It is closed when Read returns.
 func (r *Reader) Chunks() <-chan sandbox.Chunk { return r.chunks }
 
-// Told gets the end that init has said, once.
+// Told returns a channel that receives, once, the end that init told.
 func (r *Reader) Told() <-chan runfile.End { return r.told }
 
-// Read reads the stream to its end, and delivers until ctx is done. It returns when both the stream and the sandbox have ended: ended waits
-// for the sandbox, and is why nothing is known of its end.
+// Read reads the stream to its end, and delivers chunks until ctx is done. It returns when both the stream and the
+// sandbox have ended. ended waits for the sandbox; its error is the reason why the sandbox's end is not known.
 func (r *Reader) Read(ctx context.Context, ended func() error) {
 	defer close(r.chunks)
 	stdout, stderr := r.sink(ctx, sandbox.Stdout), r.sink(ctx, sandbox.Stderr)
@@ -60,15 +62,16 @@ func (r *Reader) Read(ctx context.Context, ended func() error) {
 	close(r.read)
 	r.stream.Close()
 	if unknown := ended(); err != nil && unknown == nil {
-		_ = r.send(ctx, sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close no reader minds
+		// The rest of the output is lost. After Close no consumer minds.
+		_ = r.send(ctx, sandbox.Chunk{Stream: sandbox.Stderr, Gap: true})
 	}
 }
 
-// drainTime is how long an engine may be silent about the output of a sandbox that has ended. It says so at
+// drainTime bounds how long an engine may be silent about the output of a sandbox that has ended. It ends the output at
 // once, unless something is broken.
 const drainTime = 10 * time.Second
 
-// Drain returns when the stream of a sandbox that has ended is read, and gives up a stream that stays silent.
+// Drain returns when the stream of an ended sandbox has been read. It gives up a stream that stays silent.
 func (r *Reader) Drain() {
 	for seen := int64(-1); ; {
 		select {
@@ -87,7 +90,7 @@ func (r *Reader) Drain() {
 // Close ends the reading.
 func (r *Reader) Close() { r.stream.Close() }
 
-// sink is where frames of one stream go. StdCopy writes each frame whole.
+// sink returns the writer that takes the frames of one stream. StdCopy writes each frame whole.
 func (r *Reader) sink(ctx context.Context, stream sandbox.Stream) io.Writer {
 	return writerFunc(func(frame []byte) (int, error) {
 		r.frames.Add(1)

@@ -9,13 +9,13 @@ import (
 	"torno/sandbox"
 )
 
-// replay turns the frames of the engine's log into the output that there was, after a cursor.
+// replay turns the frames of the engine's log back into the output after a cursor.
 //
-// The log is bounded: an old part of it may be gone. Init's line is the first thing that any sandbox says, so while the
-// log has that line it has everything, and a cursor's bytes can be counted off. Otherwise the cursor's time is all
-// there is to go by, and unless something from before it is still there, output was lost.
+// The log is bounded: an old part of it may be gone. Every sandbox first says init's line. So while the log has this
+// line, it has everything, and the cursor's bytes can be counted off. Otherwise only the cursor's time is left as a
+// guide. Then output was lost, unless the log still has something from before that time.
 type replay struct {
-	want     Place // the cursor: what was delivered before
+	want     Place // the cursor: everything before it was delivered
 	now      Place // after the newest frame
 	began    bool  // the first frame was seen
 	complete bool  // the log has the first line
@@ -27,7 +27,7 @@ type replay struct {
 }
 
 type streamState struct {
-	passed bool // the cursor was reached, and everything from now on is new
+	passed bool // the cursor was reached: everything from now on is new
 	cut    bool // the newest frame ended within a line
 }
 
@@ -35,7 +35,7 @@ func newReplay(from Place, hasFirstLine func() (bool, error)) *replay {
 	return &replay{want: from, hasFirstLine: hasFirstLine}
 }
 
-// frame takes one frame, "<time> <bytes>", and returns what is new in it.
+// frame takes one frame, "<time> <bytes>", and returns its new part.
 func (r *replay) frame(stream sandbox.Stream, frame []byte) (data []byte, err error) {
 	stamp, data, err := splitFrame(frame)
 	if err != nil {
@@ -62,8 +62,8 @@ func splitFrame(frame []byte) (stamp int64, data []byte, err error) {
 	return at.UnixNano(), data, nil
 }
 
-// begin finds out whether the log has its beginning. Usually its first frame is init's line; that the streams are logged
-// side by side may let something of the agent's slip before it.
+// begin finds out whether the log has its beginning. Usually its first frame is init's line. But the streams are logged
+// side by side, so some of the agent's output may slip in before it.
 func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err error) {
 	r.began = true
 	if stream == sandbox.Stderr {
@@ -78,8 +78,8 @@ func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err err
 	return nil
 }
 
-// isFirstLine knows init's first line by how it begins: the one with which it holds or, in a sandbox of an earlier version, the
-// one with which the agent was started.
+// isFirstLine recognises init's first line by its beginning: init says that it holds, or, in a sandbox of an earlier
+// version, that it started the agent or failed.
 func isFirstLine(data []byte) bool {
 	for _, line := range []string{runfile.Holding, runfile.Started, runfile.Failed} {
 		if bytes.HasPrefix(data, []byte(line)) {
@@ -89,8 +89,9 @@ func isFirstLine(data []byte) bool {
 	return false
 }
 
-// mend gives back the end of a long line. The log keeps such a line in pieces, all with one time and none with a newline;
-// some engines (20.10 is one) forget it after the last piece, too. So a frame with another time tells that there was one.
+// mend restores the newline at the end of a long line. The log keeps such a line in pieces that have the same time and
+// no newline. Some engines (20.10, for example) also drop the newline after the last piece. So if the next frame has
+// another time, there was a newline.
 func (r *replay) mend(stream sandbox.Stream, stamp int64, data []byte) []byte {
 	s := r.state(stream)
 	if s.cut && stamp != r.now.of(stream).stamp {
@@ -111,7 +112,7 @@ func (r *replay) advance(stream sandbox.Stream, stamp, size int64) {
 	m.same++
 }
 
-// fresh is the part of a frame that lies after the cursor.
+// fresh returns the part of a frame that lies after the cursor.
 func (r *replay) fresh(stream sandbox.Stream, before int64, data []byte) []byte {
 	s, want, now := r.state(stream), r.want.of(stream), r.now.of(stream)
 	switch {
@@ -129,7 +130,8 @@ func (r *replay) fresh(stream sandbox.Stream, before int64, data []byte) []byte 
 	return data
 }
 
-// place is what is delivered: where a stream has not reached the cursor yet, that is still the cursor.
+// place returns the position of the delivered output. For a stream that has not reached the cursor yet, this is still
+// the cursor.
 func (r *replay) place() Place {
 	p := r.want
 	if r.stdout.passed {
@@ -141,7 +143,7 @@ func (r *replay) place() Place {
 	return p
 }
 
-// takeGap says once that something was lost.
+// takeGap reports, only once, that output was lost.
 func (r *replay) takeGap() bool {
 	gap := r.gap
 	r.gap = false

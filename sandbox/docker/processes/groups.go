@@ -2,7 +2,7 @@ package processes
 
 import "strings"
 
-// anyGroupOf says whether one of a process's control groups, as the kernel lists them, is that of a container or lies in it.
+// anyGroupOf reports whether one of a process's control groups, in the kernel's list, is a container's or lies in it.
 func anyGroupOf(groups, container string) bool {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -13,9 +13,9 @@ func anyGroupOf(groups, container string) bool {
 	return false
 }
 
-// isGroupOf says whether a control group is that of a container, or lies in it. Engines write <parent>/<id> themselves, and have
-// systemd make <slice>/docker-<id>.scope; which parent, the engine's configuration says and its API does not. Below user.slice are
-// the groups that ordinary users name.
+// isGroupOf reports whether a control group is a container's or lies in it. Engines write <parent>/<id> themselves, or
+// have systemd make <slice>/docker-<id>.scope. The parent is set in the engine's configuration, and the API does not
+// tell it. Groups below user.slice never count, because ordinary users choose their names.
 func isGroupOf(path, container string) bool {
 	above := ""
 	for element := range strings.SplitSeq(path, "/") {

@@ -15,10 +15,10 @@ import (
 // Unseen is "": the host can look, unless a trial shows that it cannot.
 const Unseen = ""
 
-// namespaces are those that a sandbox has for itself.
+// namespaces lists the namespaces that a sandbox has to itself.
 var namespaces = []string{"pid", "ipc", "uts", "mnt", "net", "cgroup"}
 
-// Look looks at the process that the engine names, and compares it with what is wanted.
+// Look looks at the process that the engine names, and compares it with the wanted state.
 func (s Subject) Look() (seen Seen, err error) {
 	init, err := attest.Open(s.Pid)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s Subject) Look() (seen Seen, err error) {
 	defer func() { err = attest.OrEnded(err, init) }()
 	death, err := init.Death()
 	if err != nil {
-		death = nil // the kernel knows no handles, or it has ended
+		death = nil // the kernel has no such handles, or init has ended
 	}
 	defer func() { death.Close() }()
 	group, err := s.proveInit(init)
@@ -59,7 +59,7 @@ func (s Subject) Look() (seen Seen, err error) {
 	return seen, err
 }
 
-// numberFloors tells the mounts at the floors, at each of which there is one.
+// numberFloors returns the numbers of the mounts at the floors; each floor has one mount.
 func (s Subject) numberFloors(init *attest.Process) (map[string]uint64, error) {
 	if len(s.Wanted.Floors) == 0 {
 		return nil, nil
@@ -74,8 +74,8 @@ func (s Subject) numberFloors(init *attest.Process) (map[string]uint64, error) {
 	return floors, err
 }
 
-// proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
-// executes the program that we have stored.
+// proveInit makes sure that a process is the container's init: it is in the container's control group, which no process
+// leaves, and it executes the program that we stored.
 func (s Subject) proveInit(init *attest.Process) (group string, err error) {
 	groups, err := init.Groups()
 	if err != nil {
@@ -95,8 +95,8 @@ func (s Subject) proveInit(init *attest.Process) (group string, err error) {
 	return group, s.Program.Check(init)
 }
 
-// checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by
-// the guarantees.
+// checkLimits compares the kernel's limits with the wanted ones. It skips limits that the engine's kernel does not
+// have: these are known, and the guarantees say so.
 func (s Subject) checkLimits(look *attest.Look, init *attest.Process, seen *Seen) error {
 	got, err := init.Bounds()
 	if err != nil {
@@ -135,19 +135,19 @@ func checkMounts(look *attest.Look, init *attest.Process, want *Wanted) error {
 	})
 }
 
-// runtimeMounts are those that every runtime makes by itself, by their places.
+// runtimeMounts maps the mounts that every runtime makes by itself, from their place to their kind.
 var runtimeMounts = map[string]string{
 	"/proc": "proc", "/dev": "tmpfs", "/dev/pts": "devpts", "/dev/mqueue": "mqueue", "/sys": "sysfs",
 }
 
-// isRuntimes says whether a mount is one of those that come with every container: kernel file systems, covers over what tells
-// of the host, and read-only parts.
+// isRuntimes reports whether a mount comes with every container: a kernel file system, a cover over a file that tells
+// about the host, or a read-only part.
 func isRuntimes(m attest.Mount) bool {
 	readOnly := m.Has("ro")
 	switch {
 	case runtimeMounts[m.Point] == m.Kind && (readOnly || m.Point != "/sys"):
 		return true
-	case m.Point == "/sys/fs/cgroup" && m.Kind == "tmpfs": // of version 1, which holds the mounts of the controllers
+	case m.Point == "/sys/fs/cgroup" && m.Kind == "tmpfs": // cgroup version 1: it holds the mounts of the controllers
 		return true
 	case m.Point == "/sys/fs/cgroup" || strings.HasPrefix(m.Point, "/sys/fs/cgroup/"):
 		return readOnly && (m.Kind == "cgroup" || m.Kind == "cgroup2")

@@ -4,8 +4,8 @@ package processes
 
 import "errors"
 
-// Unseen says why the host cannot look at processes of an engine.
+// Unseen is the reason why the host cannot look at an engine's processes.
 const Unseen = "the engine's processes are not this host's"
 
-// Look can only be had on a host with Linux.
+// Look always fails, because it needs a host with Linux.
 func (Subject) Look() (Seen, error) { return Seen{}, errors.New(Unseen) }

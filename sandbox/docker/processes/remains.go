@@ -16,20 +16,22 @@ import (
 	"torno/sandbox/local"
 )
 
-// Remains are the processes of a container that its engine may not know: all in its control group. A process leaves no group,
-// but a user of the host can make groups of any name where systemd lets that user, so the user counts, too.
+// Remains are the processes of a container that its engine may not know: all processes in its control group. A process
+// cannot leave its group. But where systemd allows it, a user of the host can make groups with any name. So the
+// process's user counts, too.
 type Remains struct {
 	container string
 	users     func(uid uint32) bool
 }
 
-// RemainsOf are those of a container that has run as a user, 0 where no label says which, or as one of the sandboxes' users.
+// RemainsOf returns the remains of a container that ran as uid, or as one of the sandboxes' users. uid is 0 if no label
+// tells it.
 func RemainsOf(container string, uid uint32, users local.UIDRange) Remains {
 	return Remains{container, func(other uint32) bool { return other != 0 && (other == uid || users.Has(other)) }}
 }
 
-// End kills what an engine has forgotten, and returns when nothing of it is left. A watcher that does not see the
-// processes of the engine's host sees none of these.
+// End kills the processes that an engine has forgotten, and returns when none of them is left. If the watcher does not
+// see the processes of the engine's host, End finds none.
 func (r Remains) End(ctx context.Context, log *slog.Logger) error {
 	for told := false; ; told = true {
 		left, err := r.Kill()
@@ -45,13 +47,16 @@ func (r Remains) End(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// Kill kills every process of the container, and says how many there were. A process of root's in the container's group is the
-// runtime's, which is about to become the sandbox's user: it is counted, and not killed.
+// Kill kills every process of the container, and returns how many there were. If a process of root is in the
+// container's group, it belongs to the runtime and is about to become the sandbox's user. Kill counts it, but does not
+// kill it.
 func (r Remains) Kill() (found int, err error) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // it fails for bad patterns only
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // fails only for bad patterns
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		process, gone := os.FindProcess(pid) // a handle (pidfd), opened before the look, so that no later process of the number is killed
+		// FindProcess opens a handle (pidfd). It comes before the look, so that a later process with the same number is
+		// never killed.
+		process, gone := os.FindProcess(pid)
 		if gone != nil {
 			continue
 		}
@@ -73,15 +78,15 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// look says whether a process is in the container's control group, and whose it is. A process that has ended and was not waited
-// for is none any more.
+// look reports whether a process is in the container's control group, and returns its user. A process that has ended
+// but was not waited for does not count.
 func (r Remains) look(dir string) (uid uint32, in bool) {
 	groups, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 	if err != nil || !anyGroupOf(string(groups), r.container) {
 		return 0, false
 	}
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // after its name, which is the child's
+	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // after its name, which the child chooses
 	if err != nil || strings.HasPrefix(state, " Z") || strings.HasPrefix(state, " X") {
 		return 0, false
 	}
@@ -92,7 +97,7 @@ func (r Remains) look(dir string) (uid uint32, in bool) {
 	return userOf(string(status))
 }
 
-// userOf is the user of a process whose ids are all the same one. A sandbox's process can change none of them.
+// userOf returns the user of a process whose ids are all equal. A sandbox's process can change none of its ids.
 func userOf(status string) (uid uint32, ok bool) {
 	for line := range strings.Lines(status) {
 		ids, found := strings.CutPrefix(line, "Uid:")

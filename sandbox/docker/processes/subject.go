@@ -7,16 +7,17 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Wanted is what a finished sandbox should be.
+// Wanted is the expected state of a finished sandbox.
 type Wanted struct {
 	Identity attest.Identity
 	Mounts   []attest.Want // by their targets
-	Private  []string      // writable file systems of the sandbox's own
+	Private  []string      // the sandbox's own writable file systems
 	Limits   sandbox.Limits
-	Floors   []string // targets at which a mount of ours lies, over which one of a run's will
+	Floors   []string // targets where a mount of ours lies until a run's mount covers it
 }
 
-// With is a sandbox into which mounts were brought. A mount at a floor may lie over the one mount that was there.
+// With returns the expected state after mounts were brought in. A mount at a floor may lie over the mount that was
+// there.
 func (w *Wanted) With(mounts []attest.Want, floors map[string]uint64) *Wanted {
 	more := *w
 	more.Floors = nil
@@ -28,20 +29,20 @@ func (w *Wanted) With(mounts []attest.Want, floors map[string]uint64) *Wanted {
 	return &more
 }
 
-// Subject is the init of a container that holds, and what it is compared with.
+// Subject is the init of a container that holds, with the values to compare it with.
 type Subject struct {
 	Container string
-	Pid       int // as the engine says
+	Pid       int // as the engine tells it
 	Program   *attest.Program
 	Wanted    *Wanted
 	Enforced  map[sandbox.GuaranteeKey]bool // the limits that the engine and its kernel have
-	Trial     bool                          // a limit that the engine claims, and its kernel lacks, is found out and not an error
+	Trial     bool                          // in the trial, a missing limit that the engine claims is a finding, not an error
 }
 
-// Seen is what a look has shown.
+// Seen is the result of a look.
 type Seen struct {
 	Attestation   sandbox.Attestation
-	Death         *attest.Death     // sees init's end; nil where the kernel knows no such handle
-	SwapUncounted bool              // in a trial: the kernel does not count swap, whatever the engine says
-	Floors        map[string]uint64 // the mounts at the floors, by target: each has a number that no other one has
+	Death         *attest.Death     // shows init's end; nil if the kernel has no such handles
+	SwapUncounted bool              // only in a trial: the kernel does not count swap, whatever the engine says
+	Floors        map[string]uint64 // the unique numbers of the mounts at the floors, by target
 }

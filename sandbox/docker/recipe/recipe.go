@@ -1,5 +1,5 @@
-// Package recipe turns what one sandbox's container differs in from another's into what an engine is told: a pure function, without an
-// engine, so that all of what sandboxes are made as can be read and tested in one place.
+// Package recipe turns a recipe for one sandbox's container into the engine's configuration of it. It is a pure
+// function, without an engine. So the complete configuration of sandboxes can be read and tested in one place.
 package recipe
 
 import (
@@ -15,8 +15,8 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Recipe is all that one sandbox's container differs in from another's. There is no place in it for network, privilege,
-// capabilities, devices or namespaces of the host (I1).
+// Recipe holds everything that differs from one sandbox's container to the next. It has no place for network,
+// privilege, capabilities, devices or namespaces of the host (I1).
 type Recipe struct {
 	Labels  map[string]string
 	Image   string
@@ -25,15 +25,15 @@ type Recipe struct {
 	UID     uint32
 	GID     uint32
 	Limits  sandbox.Limits
-	CPUs    int64 // thousandths that the engine's machine has; it refuses to be asked for more
+	CPUs    int64 // of the engine's machine, in thousandths; the engine refuses a request for more
 	Seccomp string
 	Mounts  []mount.Mount
 	Lasting bool     // standard input outlives the connections to it
 	Covers  []string // the image's VOLUMEs, which would otherwise be unbounded directories on the host
 }
 
-// MaskedPaths tell of the host and are hidden; ReadOnlyPaths reach into it. The engine's own lists, longer with
-// each version, are here in full, so that an old engine hides what a new one does.
+// MaskedPaths tell about the host and are hidden. ReadOnlyPaths reach into the host. The engine's own lists grow with
+// each version. They are here in full, so that an old engine hides as much as a new engine does.
 var (
 	MaskedPaths = []string{
 		"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kcore",
@@ -44,22 +44,22 @@ var (
 	ReadOnlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// Container is the container of a recipe: constants, limits, and what is ours. It is pure. A test holds every
-// field of the engine's types against a table of which is which.
+// Container returns the configuration of a recipe's container: constants, limits, and the parts that are ours. It is
+// pure. A test checks every field of the engine's types against a table that tells these apart.
 func (r Recipe) Container() (*container.Config, *container.HostConfig) {
 	config := &container.Config{
 		Hostname: hostroot.Hostname,
 		User:     fmt.Sprintf("%d:%d", r.UID, r.GID),
-		// No network is set up at all. The runtime still makes a namespace with nothing but loopback in it, and does it
-		// in half the time that the engine needs for its network "none".
+		// No network is set up at all. The runtime still makes a namespace with nothing but loopback in it. This takes
+		// half the time that the engine needs for its network "none".
 		NetworkDisabled: true,
 		OpenStdin:       true,       // the release comes on it
-		StdinOnce:       !r.Lasting, // the end of our stream is the end of init's input, and of the agent's, unless that lasts
+		StdinOnce:       !r.Lasting, // unless lasting, init's and the agent's input end with our stream
 		Image:           r.Image,
 		WorkingDir:      "/",
 		Entrypoint:      []string{runfile.Init},
 		Cmd:             []string{r.Nonce},
-		// What an image says about its environment is in init's; the agent gets that of the run file and no other.
+		// Init's environment includes the image's variables. The agent gets only the environment in the run file.
 		Env:         []string{runfile.InitEnv},
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 		StopSignal:  "SIGTERM",
@@ -87,10 +87,10 @@ func (r Recipe) Container() (*container.Config, *container.HostConfig) {
 }
 
 func resources(r Recipe) container.Resources {
-	pids := r.Limits.Pids + runfile.Tasks // what was promised is the agent's
+	pids := r.Limits.Pids + runfile.Tasks // the promised number is for the agent alone
 	return container.Resources{
 		Memory:     r.Limits.Memory,
-		MemorySwap: r.Limits.Memory, // both together: no swap
+		MemorySwap: r.Limits.Memory, // memory and swap together, so no swap
 		NanoCPUs:   min(r.Limits.CPUs, r.CPUs) * 1_000_000,
 		PidsLimit:  &pids,
 		Ulimits: []*container.Ulimit{
@@ -103,7 +103,7 @@ func resources(r Recipe) container.Resources {
 	}
 }
 
-// logConfig has two files, because the engine throws away a whole one when there are too many.
+// logConfig uses two files, because the engine throws away a whole file when there are too many.
 func logConfig(size int64) container.LogConfig {
 	const files = 2
 	return container.LogConfig{Type: "local", Config: map[string]string{
@@ -113,10 +113,10 @@ func logConfig(size int64) container.LogConfig {
 	}}
 }
 
-// privateDirs are the sandbox's own writable file systems, in its memory. Programs may be run from them: builds and
-// package managers do, and what can be written to the workspace can be run from there all the same. They belong to the
-// child, because runtimes give them the mode of the directory that they cover. A file without a byte takes memory, too, so
-// there are only as many as there are pages.
+// privateDirs returns the sandbox's own writable file systems, in its memory. Programs may be run from them: builds and
+// package managers do so, and a child can run anything from the workspace anyway. They belong to the child, because
+// runtimes give them the mode of the directory that they cover. Even an empty file takes memory, so there can be only
+// as many files as pages.
 func privateDirs(r Recipe) map[string]string {
 	const page = 4096
 	private := func(mode string, size int64) string {
@@ -129,7 +129,7 @@ func privateDirs(r Recipe) map[string]string {
 	return dirs
 }
 
-// ReadOnlyBind shows a place of the host, as it is and without what is mounted below it.
+// ReadOnlyBind shows a place of the host as it is, without the mounts below it.
 func ReadOnlyBind(source, target string) mount.Mount {
 	return mount.Mount{
 		Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true,
@@ -137,7 +137,7 @@ func ReadOnlyBind(source, target string) mount.Mount {
 	}
 }
 
-// ReadOnlyBinds are binds in the engine's words.
+// ReadOnlyBinds translates binds into the engine's form.
 func ReadOnlyBinds(binds []hostroot.Bind) (all []mount.Mount) {
 	for _, b := range binds {
 		all = append(all, ReadOnlyBind(b.Source, b.Target))

@@ -16,7 +16,7 @@ import (
 // census counts by installation.
 type census map[string]*doctor.Leftover
 
-// of is the entry of the installation that labels name, or nil where they are not ours.
+// of returns the entry for the installation in the labels; nil if they are not ours.
 func (c census) of(labels map[string]string) *doctor.Leftover {
 	id := labels[names.LabelInstallation]
 	if !local.Installation(id).Valid() {
@@ -29,7 +29,7 @@ func (c census) of(labels map[string]string) *doctor.Leftover {
 	return c[id]
 }
 
-// count asks for containers, volumes and images.
+// count counts containers, volumes and images.
 func count(ctx context.Context, e *engine.Client) ([]doctor.Leftover, error) {
 	found := census{}
 	for _, kind := range []func(context.Context, *engine.Client, census) error{countContainers, countVolumes, countImages} {

@@ -11,20 +11,20 @@ import (
 	"torno/sandbox"
 )
 
-// engineArchitectures are the names that engines have for those that there is a filter for.
+// engineArchitectures translates the engines' names of the processors that we have a filter for.
 var engineArchitectures = map[string]string{
 	"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64",
 }
 
-// Facts are what the engine says of itself, as far as sandboxes are made by it.
+// Facts holds the engine's answers about itself that matter for making sandboxes.
 type Facts struct {
 	Arch string
 	CPUs int64 // thousandths
-	// Limits are those that the kernel and the engine may or may not have.
+	// Limits tells which of the optional limits the kernel and the engine have.
 	Limits map[sandbox.GuaranteeKey]bool
 }
 
-// FactsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all, or not with that runtime.
+// FactsOf reads the engine's answer. It refuses an engine that cannot hold a sandbox at all, or not with this runtime.
 func FactsOf(info dockersystem.Info, wanted string) (Facts, error) {
 	about, err := engineOf(info, types.Version{}, wanted)
 	if err != nil {
@@ -39,7 +39,8 @@ func FactsOf(info dockersystem.Info, wanted string) (Facts, error) {
 	}, doctor.Unfit(about)
 }
 
-// engineOf is an engine with the runtime that is wanted, in the words of the doctor, who decides what it is fit for.
+// engineOf describes an engine with the wanted runtime in the doctor's terms. The doctor decides whether the engine is
+// fit.
 func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Launcher, error) {
 	runtime, gVisor, err := runtimeOf(info, wanted)
 	return doctor.Launcher{

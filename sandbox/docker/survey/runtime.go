@@ -11,8 +11,9 @@ import (
 	dockersystem "github.com/docker/docker/api/types/system"
 )
 
-// runtimeOf finds the runtime of a name among those that the engine has, and says whether it is gVisor's; "" is the engine's
-// own default. A name with dots is a program that containerd finds by that name, and that the engine need not know.
+// runtimeOf finds a runtime by name among the engine's, and reports whether it is gVisor's. "" is the engine's default.
+// A name that begins with "io.containerd." stands for a program that containerd finds itself; the engine need not know
+// it.
 func runtimeOf(info dockersystem.Info, wanted string) (name string, gVisor bool, err error) {
 	name = cmp.Or(wanted, info.DefaultRuntime)
 	known, ok := info.Runtimes[name]
@@ -22,8 +23,8 @@ func runtimeOf(info dockersystem.Info, wanted string) (name string, gVisor bool,
 	return name, slices.ContainsFunc([]string{name, known.Path, known.Type}, isRunsc), nil
 }
 
-// isRunsc knows gVisor's runtime by its name, its path and the name of its shim. One that hides behind another name starts no
-// agent either: it takes no filter from an engine, and init goes on without none.
+// isRunsc recognises gVisor's runtime by its name, its path or the name of its shim. A gVisor behind another name
+// starts no agent either: it takes no filter from an engine, and init does not go on without a filter.
 func isRunsc(text string) bool {
 	return filepath.Base(text) == "runsc" || strings.HasPrefix(text, "io.containerd.runsc.")
 }

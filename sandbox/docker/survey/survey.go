@@ -1,5 +1,5 @@
-// Package survey asks engines what they are, and what installations have on them. Both are asked without a launcher, by the doctor and by
-// an operator who looks for what was left behind; a launcher takes its Facts from here.
+// Package survey asks engines about themselves, and about the things that installations have on them. It needs no
+// launcher. The doctor uses it, and an operator who looks for leftovers. A launcher takes its Facts from here.
 package survey
 
 import (
@@ -31,7 +31,8 @@ func About(ctx context.Context, host, runtime string) (doctor.Launcher, error) {
 	return about, err
 }
 
-// Installations are all that have something on an engine, by their ids. What became of each is for others to find out.
+// Installations returns all installations that have something on an engine, by their ids. The caller must find out what
+// became of each.
 func Installations(ctx context.Context, host string) ([]doctor.Leftover, error) {
 	e, err := engine.Connect(ctx, host, func(string, time.Duration) {})
 	if err != nil {

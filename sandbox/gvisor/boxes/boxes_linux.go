@@ -15,50 +15,52 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// Record is what a box says of itself, for the launcher that finds it.
+// Record describes a box for the launcher that finds it.
 type Record struct {
 	Sandbox sandbox.SandboxID `json:"sandbox"`
-	// Before is what the first version had in Sandbox's place. Its init did not hold.
+	// Before holds the sandbox's id in records of the first version, in place of Sandbox. The init of that version did
+	// not hold.
 	Before  sandbox.SandboxID `json:"run,omitempty"`
 	Slot    int               `json:"slot"`
 	Profile string            `json:"profile"`
 	Made    time.Time         `json:"made"`
 	Image   string            `json:"image,omitempty"` // the digest of its image
-	Device  uint64            `json:"device"`          // of the workspace
+	Device  uint64            `json:"device"`          // of the workspace; so is Inode
 	Inode   uint64            `json:"inode"`
 	Stdin   bool              `json:"stdin,omitempty"`
-	// Wanted and Limits are what the finished sandbox is compared with.
+	// Wanted and Limits describe how the finished sandbox should look from outside.
 	Wanted []attest.Want  `json:"wanted,omitempty"`
 	Limits sandbox.Limits `json:"limits"`
-	// Shared are the directories of the launcher's, beside the boxes, that lie in the sandbox. Earlier versions did not note them.
+	// Shared are the shared directories of the launcher that the sandbox uses; they lie beside the boxes. Earlier
+	// versions did not note them.
 	Shared []string `json:"shared,omitempty"`
-	// Views are what lies in the slot's views.
+	// Views are the views of the slot with their mounts.
 	Views lay.Views `json:"views"`
-	// Ahead says that it was made ahead of a run, which has not come yet.
+	// Ahead is true if the sandbox was made ahead of a run, and the run has not come yet.
 	Ahead bool `json:"ahead,omitempty"`
 }
 
 const (
 	recordName = "box.json"
 	bundleName = "config.json"
-	// unfinished is before the name of a box that is being made or removed.
+	// unfinished is a prefix for the name of a box that is being made or removed.
 	unfinished = "."
 )
 
-// Boxes are all boxes of a launcher.
+// Boxes gives access to all boxes of a launcher.
 type Boxes struct {
 	home     string // the launcher's directory
 	launcher string // its name, for handles
 	keepers  *keeper.Children
-	site     string // whose they are; "" where that is not known
+	site     string // id of the launcher's directory; "" if it is not known
 }
 
-// In are the boxes in a launcher's directory. Nothing is made, and whose they are is not known yet.
+// In returns the boxes in a launcher's directory. It makes nothing, and does not read the directory's site.
 func In(home, launcher string) *Boxes {
 	return &Boxes{home: home, launcher: launcher, keepers: new(keeper.Children)}
 }
 
-// Make makes the directory of the boxes, and gives the launcher's an id where it has none.
+// Make makes the directory of the boxes, and gives the launcher's directory an id if it has none.
 func (b *Boxes) Make() (err error) {
 	if err := os.MkdirAll(b.dir(), 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
@@ -69,22 +71,22 @@ func (b *Boxes) Make() (err error) {
 
 func (b *Boxes) dir() string { return filepath.Join(b.home, "boxes") }
 
-// Path is where a box lies.
+// Path returns the directory of a box.
 func (b *Boxes) Path(id string) string { return filepath.Join(b.dir(), id) }
 
-// Keeper is a box as its keeper has it.
+// Keeper returns a box as package keeper uses it.
 func (b *Boxes) Keeper(id string) keeper.Box { return keeper.Box{Dir: b.Path(id), Children: b.keepers} }
 
-// isID says whether a text is the name that a box can have: anything else never becomes part of a path.
+// isID reports whether a text can be the name of a box. Any other text never becomes part of a path.
 func isID(text string) bool {
 	_, err := sandbox.ParseSandboxID(text)
 	return err == nil
 }
 
-// Holds says whether the sandbox's init holds before it runs the agent.
+// Holds reports whether the sandbox's init holds before it runs the agent.
 func (r Record) Holds() bool { return r.Before == "" }
 
-// Read reads the record of a box; sandbox.ErrNotFound where there is none.
+// Read reads the record of a box. It returns sandbox.ErrNotFound if there is no such box.
 func (b *Boxes) Read(id string) (Record, error) {
 	if !isID(id) {
 		return Record{}, fmt.Errorf("%q is no sandbox's id: %w", id, sandbox.ErrNotFound)
@@ -107,7 +109,8 @@ func (b *Boxes) Read(id string) (Record, error) {
 	return r, nil
 }
 
-// Shared are the directories that sandboxes have in them, or known is false: there is a sandbox that does not say.
+// Shared returns the shared directories that sandboxes use. known is false if the record of some sandbox does not name
+// them.
 func (b *Boxes) Shared() (used map[string]bool, known bool, err error) {
 	ids, err := b.All()
 	used, known = map[string]bool{}, err == nil
@@ -124,13 +127,14 @@ func (b *Boxes) Shared() (used map[string]bool, known bool, err error) {
 	return used, known, err
 }
 
-// ErrDamaged says that a box does not say what it is, as one may that was written just before the power failed.
+// ErrDamaged says that the record of a box makes no sense. This can happen if it was written just before a power
+// failure.
 var ErrDamaged = errors.New("a sandbox's directory is damaged")
 
-// maxQuoted is what is quoted of a record that makes no sense.
+// maxQuoted bounds how much of a damaged record is quoted.
 const maxQuoted = 100
 
-// All are the ids of the finished boxes.
+// All returns the ids of the finished boxes.
 func (b *Boxes) All() (ids []string, err error) {
 	entries, err := os.ReadDir(b.dir())
 	for _, entry := range entries {
@@ -141,7 +145,7 @@ func (b *Boxes) All() (ids []string, err error) {
 	return ids, err
 }
 
-// DropUnfinished removes what was being made or removed when an earlier launcher ended.
+// DropUnfinished removes boxes that were being made or removed when an earlier launcher ended.
 func (b *Boxes) DropUnfinished() error {
 	entries, err := os.ReadDir(b.dir())
 	for _, entry := range entries {
@@ -152,7 +156,8 @@ func (b *Boxes) DropUnfinished() error {
 	return err
 }
 
-// Put writes a box and lets it be seen, by one rename. The bundle is the runtime's configuration, and the order its keeper's.
+// Put writes a box and makes it visible by one rename. bundle is the runtime's configuration, and order is for the
+// box's keeper.
 func (b *Boxes) Put(r Record, bundle any, order keeper.Order) (err error) {
 	id := string(r.Sandbox)
 	temp := b.Path(unfinished + id)
@@ -180,7 +185,7 @@ func (b *Boxes) Put(r Record, bundle any, order keeper.Order) (err error) {
 	return nil
 }
 
-// Rewrite writes another record of a box, by one rename.
+// Rewrite replaces the record of a box by one rename.
 func (b *Boxes) Rewrite(r Record) error {
 	name := filepath.Join(b.Path(string(r.Sandbox)), recordName)
 	if err := writeJSON(name+".new", r); err != nil {
@@ -189,10 +194,10 @@ func (b *Boxes) Rewrite(r Record) error {
 	return os.Rename(name+".new", name)
 }
 
-// Remove takes a box away at once, and its files after that.
+// Remove makes a box disappear at once, and then removes its files.
 func (b *Boxes) Remove(id string) error {
 	gone := b.Path(unfinished + "gone-" + id)
-	if err := os.RemoveAll(gone); err != nil { // of an earlier try
+	if err := os.RemoveAll(gone); err != nil { // left by an earlier attempt
 		return err
 	}
 	if err := os.Rename(b.Path(id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,7 +206,7 @@ func (b *Boxes) Remove(id string) error {
 	return os.RemoveAll(gone)
 }
 
-// Handle refers to the sandbox of a record.
+// Handle returns the handle of the sandbox that a record describes.
 func (b *Boxes) Handle(r Record) sandbox.Handle {
 	return sandbox.Handle{Launcher: b.launcher, ID: string(r.Sandbox), Site: b.site, Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
 }

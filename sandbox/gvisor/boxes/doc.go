@@ -1,14 +1,14 @@
-// Package boxes keeps gVisor's sandboxes on the disk. A box is the directory of one of them: what it is (its record), the
-// runtime's configuration, and what its keeper needs and leaves.
+// Package boxes keeps gVisor's sandboxes on the disk. Each sandbox has a box, which is a directory with its record, the
+// runtime's configuration, and the files that its keeper needs and leaves.
 //
 //	b := boxes.In(dir, "gvisor")        // below the launcher's directory
-//	err := b.Make()                     // with an id of its own, the launcher's site
-//	err = b.Put(record, bundle, order)  // a box is there by one rename, or not at all
+//	err := b.Make()                     // gives it an id of its own, the launcher's site
+//	err = b.Put(record, bundle, order)  // one rename: the box exists completely or not at all
 //	r, err := b.Read(id)
 //	state, err := b.Keeper(id).State()
 //	err = b.Remove(id)
 //
-// What it promises: a name that is no sandbox's id never becomes part of a path. A box that is not there is
-// sandbox.ErrNotFound only in the directory on which the Boxes were opened: where another one lies at its path by now, nothing
-// is known of a sandbox (sandbox.ErrOtherSite). A box that was not finished has a name that All does not return.
+// The package promises: a name that is not a sandbox's id never becomes part of a path. A missing box is
+// sandbox.ErrNotFound only in the directory on which the Boxes were opened. If a different directory lies at this path
+// now, nothing is known about the sandbox (sandbox.ErrOtherSite). All does not return boxes that were not finished.
 package boxes

@@ -13,11 +13,12 @@ import (
 	"torno/sandbox"
 )
 
-// There is no daemon that could have an id. What a launcher finds again is what lies in its directory, so the directory has one: a
-// random one in a file, written once. It goes where the sandboxes' boxes go, also to another path or disk.
+// There is no daemon that could have an id. The launcher finds its sandboxes again in its directory, so the directory
+// has the id: a random one, written once into a file. The file goes wherever the sandboxes' boxes go, even to another
+// path or disk.
 const siteName = "site"
 
-// keepSite is the id of a launcher's directory, which gets one where it has none.
+// keepSite returns the id of a launcher's directory, and makes one if there is none.
 func keepSite(dir string) (string, error) {
 	id, err := readSite(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -25,14 +26,14 @@ func keepSite(dir string) (string, error) {
 	}
 	var random [16]byte
 	rand.Read(random[:])
-	// The id is on the disk before a journal can name it.
+	// Atomic, because the id has to be on the disk before a journal can name it.
 	if err := atomicfile.Write(filepath.Join(dir, siteName), []byte(hex.EncodeToString(random[:])), 0o600); err != nil {
 		return "", fmt.Errorf("give the launcher's directory an id: %w", err)
 	}
 	return readSite(dir)
 }
 
-// readSite reads the id. A damaged id is no reason for a new one: the journal names the old one.
+// readSite reads the id. It never replaces a damaged id with a new one, because the journal names the old one.
 func readSite(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, siteName))
 	if err != nil {
@@ -44,7 +45,7 @@ func readSite(dir string) (string, error) {
 	return string(text), nil
 }
 
-// Prove is ErrOtherSite where another directory lies at the launcher's path by now.
+// Prove returns ErrOtherSite if a different directory lies at the launcher's path now.
 func (b *Boxes) Prove() error {
 	if b.site == "" {
 		return nil
@@ -56,7 +57,7 @@ func (b *Boxes) Prove() error {
 	return nil
 }
 
-// gone is what it means that a box is not there.
+// gone returns the error for a missing box: ErrNotFound, or ErrOtherSite if this is not our directory.
 func (b *Boxes) gone() error {
 	if err := b.Prove(); err != nil {
 		return err
@@ -64,10 +65,10 @@ func (b *Boxes) gone() error {
 	return sandbox.ErrNotFound
 }
 
-// Site is the id of the launcher's directory; "" where it is not known.
+// Site returns the id of the launcher's directory, or "" if it is not known.
 func (b *Boxes) Site() string { return b.site }
 
-// Recall takes the id of the launcher's directory from there, where it has one, and makes nothing.
+// Recall reads the id of the launcher's directory, if it has one. It makes nothing.
 func (b *Boxes) Recall() (err error) {
 	if b.site, err = readSite(b.home); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -12,29 +12,30 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Recipe is what a bundle is made from. Everything else in it is constant: a bundle has no network, no capability and no
-// device that is not gVisor's own, because nothing here could say so (I1).
+// Recipe holds the parts of a bundle that can differ. Everything else in it is constant. So a bundle has no network, no
+// capability, and no device except gVisor's own: a Recipe has no field for them (I1).
 type Recipe struct {
-	Root     string // directories and files that lie under all mounts
+	Root     string // directories and files under all mounts
 	Nonce    string
 	UID, GID uint32
-	Mounts   []Bind  // what the host gives, outermost first
-	Places   []Place // over which the sandbox's kernel is to bind something later
+	Mounts   []Bind  // the host's mounts, outermost first
+	Places   []Place // the sandbox's kernel binds mounts over them later
 	Covers   []string
-	Doors    []string // where the agent finds sockets of the host's
+	Doors    []string // paths where the agent finds sockets of the host
 	Limits   sandbox.Limits
 	Ordinary bool // an ordinary user starts it
 }
 
-// Bind is a place of the host's. Writable says that something in it can be written: the kernel's mounts in it say what.
+// Bind is a place of the host. Writable means that something in it can be written; the kernel's mounts inside decide
+// what.
 type Bind struct {
 	Source, Target string
 	Writable, Dir  bool
-	Deep           bool // with what is mounted below it
+	Deep           bool // together with the mounts below it
 }
 
-// LateDir is where views lie whose mounts the sandbox's kernel binds at Places. To the sandbox's users it is closed, so that they find what
-// was bound there and nowhere else.
+// LateDir holds the views whose mounts the sandbox's kernel binds at Places. It is closed to the sandbox's users, so
+// that they reach such a mount only at its Place.
 const LateDir = "/run/torno/late"
 
 // Place is a directory or an empty file of the root.
@@ -43,8 +44,9 @@ type Place struct {
 	Dir    bool
 }
 
-// Config is the runtime's configuration of a sandbox. It has no filter of system calls: gVisor's way with a list costs
-// every start some hundredths of a second, so init brings the program, and refuses to go on without one.
+// Config returns the runtime's configuration of a sandbox. It contains no filter of system calls, because gVisor's way
+// with a list costs every start some hundredths of a second. Instead init brings the filter, and refuses to go on
+// without one.
 func (r Recipe) Config() *specs.Spec {
 	spec := &specs.Spec{
 		Version:  specs.Version,
@@ -69,8 +71,8 @@ func (r Recipe) Config() *specs.Spec {
 	return spec
 }
 
-// shutIn gives an ordinary user's sandbox a user namespace of its own, without any other user. A mount that was placed in another
-// one cannot be left out there when that is bound again.
+// shutIn gives an ordinary user's sandbox a user namespace of its own, which has no other user. In such a namespace a
+// bind cannot leave out mounts inside its source, so all binds become recursive.
 func shutIn(spec *specs.Spec, r Recipe) {
 	spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})
 	spec.Linux.UIDMappings = []specs.LinuxIDMapping{{ContainerID: r.UID, HostID: r.UID, Size: 1}}
@@ -85,10 +87,10 @@ func shutIn(spec *specs.Spec, r Recipe) {
 func process(r Recipe) *specs.Process {
 	return &specs.Process{
 		Args: []string{runfile.Init, r.Nonce},
-		Env:  []string{runfile.InitEnv}, // the agent's is in the run file
+		Env:  []string{runfile.InitEnv}, // the agent's environment is in the run file
 		Cwd:  "/",
 		User: specs.User{UID: r.UID, GID: r.GID},
-		// Empty sets, and not none: without them a runtime may have a default.
+		// Empty sets, not nil: without sets a runtime may use a default.
 		Capabilities:    &specs.LinuxCapabilities{},
 		NoNewPrivileges: true,
 		Rlimits: []specs.POSIXRlimit{
@@ -106,10 +108,11 @@ func rlimit(name string, value int64) specs.POSIXRlimit {
 	return specs.POSIXRlimit{Type: name, Hard: uint64(value), Soft: uint64(value)}
 }
 
-// hidden are directories of gVisor's own that no agent needs: a device for tunnels, and how to save the sandbox.
+// hidden are directories of gVisor's own that no agent needs: one has a device for tunnels, the other can save the
+// sandbox.
 var hidden = []string{"/dev/net", "/proc/gvisor"}
 
-// ownMounts are file systems that the sandbox's kernel makes itself.
+// ownMounts returns the file systems that the sandbox's kernel makes itself.
 func ownMounts(r Recipe) []specs.Mount {
 	own := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec"}},
@@ -131,11 +134,11 @@ func ownMounts(r Recipe) []specs.Mount {
 	return own
 }
 
-// doorsSize is room for the names of sockets.
+// doorsSize leaves room for the names of sockets.
 const doorsSize = 64 << 10
 
-// private is a writable file system in the sandbox's memory. How many files it holds runsc takes no bound for: a file
-// without a byte takes memory, too, and that of the sandbox is bounded.
+// private returns a writable file system in the sandbox's memory. runsc accepts no bound for its number of files. But
+// an empty file takes memory too, and the sandbox's memory is bounded.
 func private(r Recipe, target string, mode int, size int64) specs.Mount {
 	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{
 		"nosuid", "nodev", fmt.Sprintf("mode=%04o", mode), fmt.Sprintf("uid=%d", r.UID), fmt.Sprintf("gid=%d", r.GID),

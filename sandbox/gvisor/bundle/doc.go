@@ -1,10 +1,10 @@
-// Package bundle makes what gVisor's runtime is given of a sandbox: its configuration, in the form of the OCI, and the root under
-// all mounts.
+// Package bundle makes the input of gVisor's runtime for a sandbox: its configuration, in the OCI format, and the root
+// under all mounts.
 //
 //	r := bundle.Recipe{Root: root, Nonce: nonce, UID: uid, GID: gid, Mounts: views, Limits: limits}
 //	err := r.LayHost(tree, system)   // the host's programs, or LayImage
 //	config := r.Config()
 //
-// What it promises: a Recipe has no field for a network, a capability, a device, a program or a setting of the runtime. All of
-// that is constant here (I1), whatever a request or a profile says.
+// The package promises: a Recipe has no field for a network, a capability, a device, a program or a setting of the
+// runtime. All of these are constant here (I1), whatever a request or a profile says.
 package bundle

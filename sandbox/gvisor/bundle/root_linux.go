@@ -11,14 +11,15 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Tree is where places of the host are shown to a sandbox, beneath its root.
+// Tree shows places of the host to a sandbox, beneath its root.
 type Tree interface {
 	Show(source, rel string) error
 	Stack(upper string, lower *os.File) error
 }
 
-// The root is made in the sandbox's slot. What the host gives lies in it as mounts of the host's, and not as mounts of the
-// sandbox's kernel: those are asked anew whenever a file is opened, and a root is not.
+// The root is made in the sandbox's slot. The host's places lie in it as mounts of the host, not as mounts of the
+// sandbox's kernel. With its own mounts this kernel asks the host again each time a file is opened; with the root it
+// does not.
 
 // LayHost shows the host's programs on an empty root.
 func (r Recipe) LayHost(tree Tree, system hostroot.System) error {
@@ -37,7 +38,7 @@ func (r Recipe) LayHost(tree Tree, system hostroot.System) error {
 	return r.makePlaces(r.Root)
 }
 
-// targets are where the host's mounts are shown.
+// targets returns the paths where the host's mounts are shown.
 func (r Recipe) targets() (all []string) {
 	for _, b := range r.Mounts {
 		all = append(all, b.Target)
@@ -48,8 +49,8 @@ func (r Recipe) targets() (all []string) {
 	return all
 }
 
-// LayImage shows an image, with places for mounts and our own files of /etc, which lie in the directory etc, in a layer over
-// it. Neither is ever written.
+// LayImage shows an image with a layer over it. The layer has places for mounts, and our own files of /etc, taken from
+// the directory etc. Neither the image nor the layer is ever written to.
 func (r Recipe) LayImage(tree Tree, image *os.File, layer, etc string) error {
 	if err := (hostroot.Layout{}).Lay(layer); err != nil {
 		return err
@@ -60,7 +61,8 @@ func (r Recipe) LayImage(tree Tree, image *os.File, layer, etc string) error {
 	return tree.Stack(layer, image)
 }
 
-// makePlaces makes the places of mounts, so that the runtime need not: what it makes others cannot always enter.
+// makePlaces makes the places of mounts, so that the runtime need not make them: other users cannot always enter
+// directories that the runtime makes.
 func (r Recipe) makePlaces(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -93,7 +95,7 @@ func (r Recipe) makePlaces(dir string) error {
 	return nil
 }
 
-// makeClosed makes a directory that no user of the sandbox may enter: nobody is root there.
+// makeClosed makes a directory that no user of the sandbox may enter, because no user there is root.
 func makeClosed(root *os.Root, rel string) error {
 	if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
 		return fmt.Errorf("make a place for mounts: %w", err)
@@ -104,7 +106,8 @@ func makeClosed(root *os.Root, rel string) error {
 	return nil
 }
 
-// makeDoors makes the links that lead to init's sockets. What lies in a private file system init makes.
+// makeDoors makes the links that lead to init's sockets. If a target lies in a private file system, init makes the
+// link.
 func (r Recipe) makeDoors(root *os.Root) error {
 	if len(r.Doors) == 0 {
 		return nil
@@ -123,8 +126,8 @@ func (r Recipe) makeDoors(root *os.Root) error {
 	return nil
 }
 
-// makePlace makes a directory, or an empty file, with the directories above it. A place that is there may stay; a place that lies
-// in an earlier mount is there already, or the mount would not have been placed.
+// makePlace makes a directory or an empty file, with the directories above it. An existing place may stay. A place
+// inside an earlier mount exists already, because otherwise the mount could not have been placed.
 func makePlace(root *os.Root, rel string, dir bool) error {
 	if !dir {
 		if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
@@ -142,7 +145,7 @@ func makePlace(root *os.Root, rel string, dir bool) error {
 	return nil
 }
 
-// putEtc puts our own files of /etc over those of an image. They lie in the directory ours.
+// putEtc puts our own files of /etc over the image's. They come from the directory ours.
 func putEtc(etc, ours string) error {
 	for name := range hostroot.UserEtc(0, 0) {
 		if err := os.Symlink(filepath.Join(runfile.Dir, hostroot.UserDir, name), filepath.Join(etc, name)); err != nil {
@@ -161,5 +164,5 @@ func putEtc(etc, ours string) error {
 	return nil
 }
 
-// InRoot is a path of the sandbox beneath its root.
+// InRoot turns a path of the sandbox into a path relative to its root.
 func InRoot(target string) string { return strings.TrimPrefix(target, "/") }

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of a sentry's answer.
+// maxAnswer bounds how much of a sentry's answer is read.
 const maxAnswer = 64 << 10
 
-// Bind has the kernel of a sandbox, the sentry, mount what the sandbox sees at one path over what it sees at another one, as mount(2)
-// does with MS_BIND. The sentry is asked directly, over the socket on which it takes runsc's calls: executing runsc would take longer
-// than a run that waits for it may. It needs our build of runsc (runsc/patches/bind.md).
+// Bind makes the sandbox's kernel, the sentry, mount the sandbox's path from over its path to, as mount(2) does with
+// MS_BIND. It talks to the sentry directly, over the socket that takes runsc's calls: executing runsc would take longer
+// than a waiting run allows. Bind needs our build of runsc (runsc/patches/bind.md).
 func (r Runsc) Bind(ctx context.Context, id, from, to string) error {
 	err := r.call(ctx, id, "containerManager.Mount", map[string]any{"ContainerID": id, "Source": from, "Destination": to, "FsType": "bind"})
 	if err != nil {
@@ -25,7 +25,7 @@ func (r Runsc) Bind(ctx context.Context, id, from, to string) error {
 	return nil
 }
 
-// call asks a sentry for one thing.
+// call makes one call to a sentry.
 func (r Runsc) call(ctx context.Context, id, method string, argument any) error {
 	conn, err := r.dial(ctx, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r Runsc) call(ctx context.Context, id, method string, argument any) error 
 	return nil
 }
 
-// dial reaches a sentry by a name that is short enough, however long the path of the state is.
+// dial connects to a sentry by a short name, however long the path of the state is.
 func (r Runsc) dial(ctx context.Context, id string) (net.Conn, error) {
 	dir, err := os.Open(r.state())
 	if err != nil {

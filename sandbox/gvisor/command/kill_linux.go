@@ -14,20 +14,20 @@ import (
 	"torno/internal/retry"
 )
 
-// SentryUser is the user as which gVisor runs the sentry where it can choose.
+// SentryUser is the user that gVisor runs the sentry as, if it can choose.
 const SentryUser = 65534
 
 // KillKeeper kills the keeper of a box.
 func KillKeeper(ctx context.Context, box string) error { return killAll(ctx, box, isKeeper) }
 
-// Kill kills all of a box's runtime that lives: runsc itself, the sentry, the gofer. Whatever else happens to have the
-// box in its command line, such as an operator's tail of a log, is left alone.
+// Kill kills all living processes of a box's runtime: runsc itself, the sentry, the gofer. It leaves alone other
+// processes that mention the box in their command line, such as an operator's tail of a log.
 func Kill(ctx context.Context, box string) error { return killAll(ctx, box, isRuntime) }
 
-// belongs says whether a process with such arguments belongs to a box.
+// belongs reports whether a process with these arguments belongs to a box.
 type belongs func(pid int, args []string, box string) bool
 
-// isKeeper says whether a process is the keeper of a box: it was started with the box alone, and works in it.
+// isKeeper reports whether a process is the keeper of a box: the box is its only argument, and its working directory.
 func isKeeper(pid int, args []string, box string) bool {
 	if len(args) != 2 || args[1] != box {
 		return false
@@ -37,26 +37,28 @@ func isKeeper(pid int, args []string, box string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(works, is)
 }
 
-// isRuntime says whether a process is the runtime's: by the name that it goes by, and by the box that it was given as its bundle, for
-// the sandbox of that id. All of the runtime's processes are called so; one that only mentions the box is another's.
+// isRuntime reports whether a process belongs to the runtime. It checks the process's name, its bundle, which is the
+// box, and its last argument, the sandbox's id. All processes of the runtime have such a command line; a process that
+// only mentions the box is something else.
 func isRuntime(_ int, args []string, box string) bool {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "runsc") || args[len(args)-1] != filepath.Base(box) {
 		return false
 	}
 	for i, arg := range args {
-		if arg == "--bundle="+box || arg == "--bundle" && args[i+1] == box { // it is not the last one
+		if arg == "--bundle="+box || arg == "--bundle" && args[i+1] == box { // not the last argument, which is the id
 			return true
 		}
 	}
 	return false
 }
 
-// looksAtAnExec is how often killAll looks again at processes that show no arguments: 40 ms for what takes the kernel microseconds.
+// looksAtAnExec bounds how often killAll looks again at processes that show no arguments: 40 ms for a step that takes
+// the kernel microseconds.
 const looksAtAnExec = 20
 
-// killAll kills the processes that belong to a box, until there are none. A process that is just becoming another program shows no arguments
-// yet, so killAll looks again: else it would call a sandbox gone that is about to start. It does not wait for ever, since a program
-// may hide its arguments for good.
+// killAll kills the processes that belong to a box, until there are none. A process that is just executing another
+// program shows no arguments yet, so killAll looks again. Otherwise it would miss a sandbox that is about to start. It
+// does not wait for ever, because a program may hide its arguments for good.
 func killAll(ctx context.Context, box string, is belongs) error {
 	for looks := 0; ; {
 		killed, hidden, err := killOnce(box, is)
@@ -74,7 +76,8 @@ func killAll(ctx context.Context, box string, is belongs) error {
 	}
 }
 
-// killOnce goes through all processes once. It counts those that it killed, and those that show no arguments.
+// killOnce goes through all processes once. It counts the processes that it killed, and the processes that show no
+// arguments.
 func killOnce(box string, is belongs) (killed, hidden int, err error) {
 	entries, err := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -98,7 +101,8 @@ func killOnce(box string, is belongs) (killed, hidden int, err error) {
 	return killed, hidden, err
 }
 
-// killOne kills a process of a box: by a handle, since the number may be another's by now. It reports whether the process shows arguments.
+// killOne kills a process of a box by a handle, because by now the pid may belong to another process. shown: the
+// process shows its arguments.
 func killOne(pid int, box string, is belongs) (killed, shown bool, err error) {
 	handle, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -119,8 +123,8 @@ func killOne(pid int, box string, is belongs) (killed, shown bool, err error) {
 	return true, shown, nil
 }
 
-// isOurs says whether a process is of a user that the runtime's processes have. What a process calls itself is its own choice: one of
-// another user that calls itself the runtime, again and again, would keep a sandbox from being gone.
+// isOurs reports whether a process runs as a user of the runtime's processes. A process chooses its own name. If
+// another user's process kept calling itself the runtime, a sandbox would never count as gone.
 func isOurs(pid int) bool {
 	var st unix.Stat_t
 	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid)), &st) != nil {
@@ -130,8 +134,8 @@ func isOurs(pid int) bool {
 	return st.Uid == 0 || st.Uid == me || me == 0 && st.Uid == SentryUser
 }
 
-// argumentsOf returns the arguments that a process shows, and false where it has a program and shows none. What has ended, and what is
-// the kernel's, has no arguments to show.
+// argumentsOf returns the arguments that a process shows. shown is false if the process has a program but shows no
+// arguments. An ended process and a kernel thread have none to show, so for them shown is true.
 func argumentsOf(pid int) (args []string, shown bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))

@@ -17,21 +17,22 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// Runsc is the program, and where it keeps its state: beside the boxes, in the launcher's directory.
+// Runsc is the program together with the launcher's directory. It keeps its state there, beside the boxes.
 type Runsc struct{ Program, Home string }
 
-// stateFlag has runsc keep its state beside the boxes, seen from one: paths of sockets have to be short.
+// stateFlag makes runsc keep its state beside the boxes. The path is relative to a box, because paths of sockets have
+// to be short.
 const stateFlag = "--root=../../runsc"
 
 func (r Runsc) state() string { return filepath.Join(r.Home, "runsc") }
 
-// Run is the call that starts a sandbox with so many doors. It makes no network and no control group, gives files only as they
-// are asked for, and leaves no file behind in a root.
+// Run returns the command that starts a sandbox with this number of doors. It makes no network and no control group,
+// opens the host's files only when the sandbox asks for them, and leaves no file behind in a root.
 func (r Runsc) Run(id sandbox.SandboxID, box string, doors int) []string {
 	argv := []string{
 		r.Program, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
 		"--directfs=false", "--host-uds=none", "--host-fifo=none", "--file-access-mounts=shared",
-		"--host-settings=ignore", // what could be quicker takes 2 ms to find, and what has to be fails without it
+		"--host-settings=ignore", // the search for faster settings takes 2 ms; without a required setting runsc fails anyway
 		"--log=" + runtimeLog, "--panic-log=" + panicLog,
 		"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box,
 	}
@@ -41,7 +42,7 @@ func (r Runsc) Run(id sandbox.SandboxID, box string, doors int) []string {
 	return append(argv, string(id))
 }
 
-// Trouble are the files in a box into which the runtime writes when something goes wrong.
+// Trouble returns the files in a box that the runtime writes to when something goes wrong.
 func Trouble() []string { return []string{panicLog, runtimeLog} }
 
 const (
@@ -52,7 +53,7 @@ const (
 // signalTime bounds one execution of runsc.
 const signalTime = 20 * time.Second
 
-// Signal has runsc send a signal to init.
+// Signal makes runsc send a signal to init.
 func (r Runsc) Signal(ctx context.Context, id, box string, s sandbox.Signal) error {
 	if s != sandbox.Interrupt && s != sandbox.Terminate {
 		return fmt.Errorf("signal %q is none that a sandbox gets", s)
@@ -67,7 +68,7 @@ func (r Runsc) Signal(ctx context.Context, id, box string, s sandbox.Signal) err
 	return nil
 }
 
-// Forget removes what runsc has noted of a sandbox. Executing it for that would take longer than the sandbox may have.
+// Forget removes runsc's notes about a sandbox. Executing runsc for this would take too long.
 func (r Runsc) Forget(id string) error {
 	files, err := filepath.Glob(filepath.Join(r.state(), "*"+id+"*"))
 	for _, file := range files {
@@ -76,8 +77,8 @@ func (r Runsc) Forget(id string) error {
 	return err
 }
 
-// DropNamespace takes away the network namespace without an interface that runsc mounts into its state, once for all
-// sandboxes. There may be none any more.
+// DropNamespace removes the network namespace that runsc mounts into its state once for all sandboxes; it has no
+// interface. It may be gone already.
 func (r Runsc) DropNamespace() error {
 	place := filepath.Join(r.state(), "null-netns")
 	if err := unix.Unmount(place, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {

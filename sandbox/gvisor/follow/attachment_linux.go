@@ -14,34 +14,34 @@ import (
 	"torno/sandbox/local"
 )
 
-// Sandbox is what is followed, and what an attachment cannot do by itself.
+// Sandbox is the sandbox to follow, with functions for everything that an attachment cannot do by itself.
 type Sandbox struct {
 	ID    string
 	Box   keeper.Box
 	Stdin bool
 
-	Read   func() error                                // sandbox.ErrNotFound where it was removed
-	Lost   func(context.Context) (sandbox.Exit, error) // how it ended, where its keeper is gone
+	Read   func() error                                // returns sandbox.ErrNotFound if it was removed
+	Lost   func(context.Context) (sandbox.Exit, error) // returns how it ended, if its keeper is gone
 	Kill   func(context.Context) error
-	Signal func(context.Context, sandbox.Signal) error // to init
+	Signal func(context.Context, sandbox.Signal) error // sends a signal to init
 }
 
-// attachment follows one sandbox. Two goroutines are its own: one reads the output, one waits for the end.
+// attachment follows one sandbox. It has two goroutines: one reads the output, the other waits for the end.
 type attachment struct {
 	Sandbox
 	line  *keeper.Line
 	all   *local.Attached
-	holds atomic.Bool // this attachment can release the sandbox: it has the line to the keeper that Start has made
+	holds atomic.Bool // this attachment can release the sandbox: it has the line that Start made
 
-	open   context.Context // until Close
+	open   context.Context // done after Close
 	close  context.CancelFunc
 	output chan sandbox.Chunk
 	tasks  sync.WaitGroup
 	ended  *local.Ended
 }
 
-// New follows a sandbox over a line to its keeper, and is one of all until it is closed. first says that nothing is missing on the
-// line: it is the one of the start.
+// New follows a sandbox over a line to its keeper. The attachment belongs to all until it is closed. first: the line
+// comes from the start, so nothing is missing on it.
 func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.Attachment {
 	a := &attachment{Sandbox: s, line: line, all: all, output: make(chan sandbox.Chunk), ended: local.NewEnded()}
 	a.holds.Store(first)
@@ -52,7 +52,7 @@ func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.
 	return a
 }
 
-// pump hands the output on until there is no more.
+// pump passes the output on until it ends.
 func (a *attachment) pump() {
 	defer close(a.output)
 	for {
@@ -82,17 +82,17 @@ func (a *attachment) await() (sandbox.Exit, error) {
 		return a.Lost(a.open)
 	case err != nil:
 		if gone := a.Read(); errors.Is(gone, sandbox.ErrNotFound) {
-			return sandbox.Exit{}, gone // it was removed meanwhile
+			return sandbox.Exit{}, gone // it was removed in the meantime
 		}
 		return sandbox.Exit{}, fmt.Errorf("wait for sandbox %s: %w", a.ID, err)
 	}
 	return ExitOf(end), nil
 }
 
-// Holds says whether this attachment can release the sandbox.
+// Holds reports whether this attachment can release the sandbox.
 func (a *attachment) Holds() bool { return a.holds.Load() && a.open.Err() == nil }
 
-// Release has the keeper give init its word.
+// Release makes the keeper give init its word.
 func (a *attachment) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -110,15 +110,15 @@ func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 
 func (a *attachment) Input() io.WriteCloser { return agentInput{a} }
 
-// Signal goes to init, which hands INT and TERM on to the agent. KILL is the keeper's, which kills the sentry, in which all
-// processes of the sandbox live. Where the keeper does not answer the kernel kills it.
+// Signal sends INT and TERM to init, which passes them on to the agent. For KILL it asks the keeper, which kills the
+// sentry and with it all processes of the sandbox. If the keeper does not answer, the sandbox is killed without it.
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	state, err := a.Box.State()
 	if err != nil {
 		return fmt.Errorf("signal sandbox %s: %w", a.ID, sandbox.ErrNotFound)
 	}
 	if state != keeper.Live {
-		return nil // it does not run any more
+		return nil // it is no longer running
 	}
 	if s == sandbox.Kill {
 		err = a.Kill(ctx)
@@ -129,7 +129,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 		return nil
 	}
 	if state, stateErr := a.Box.State(); stateErr != nil || state != keeper.Live {
-		return nil //nolint:nilerr // it has ended, or was removed, meanwhile
+		return nil //nolint:nilerr // it has ended or was removed in the meantime
 	}
 	return fmt.Errorf("signal sandbox %s: %w", a.ID, err)
 }
@@ -138,13 +138,13 @@ func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.
 
 func (a *attachment) Close() error {
 	a.close()
-	err := a.line.Close() // what is being read is of no use to anybody
+	err := a.line.Close() // nobody wants the output that is being read
 	a.tasks.Wait()
 	a.all.Drop(a)
 	return err
 }
 
-// agentInput is the agent's standard input.
+// agentInput writes to the agent's standard input.
 type agentInput struct{ a *attachment }
 
 func (i agentInput) Write(p []byte) (int, error) {
@@ -157,10 +157,10 @@ func (i agentInput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close is the end of the agent's input. Before the release there is none, and init waits there.
+// Close ends the agent's input. Before the release it does nothing, because init waits on this input.
 func (i agentInput) Close() error {
 	if !i.a.Stdin || i.a.holds.Load() || i.a.open.Err() != nil {
-		return nil //nolint:nilerr // closing the attachment has closed it
+		return nil //nolint:nilerr // closing the attachment has closed the input
 	}
 	return i.a.line.Shut()
 }

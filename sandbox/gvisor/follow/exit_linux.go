@@ -9,19 +9,19 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// The exit codes of an agent that a signal ended: a KILL, or an ABRT for a sentry that breaks down.
+// These are the exit codes of an agent that was ended by a signal: KILL, or ABRT if the sentry broke down.
 const (
 	killedCode = 128 + 9
 	brokenCode = 128 + 6
 )
 
-// ownCodes are those with which a sentry ends that breaks down: Go's runtime with the first, gVisor's code with the other.
-// Init may end with them, too; then the sentry has said nothing.
+// ownCodes are the exit codes of a sentry that breaks down: the first comes from Go's runtime, the second from gVisor's
+// code. Init may end with these codes too; then the sentry has written nothing.
 var ownCodes = []int{2, 128}
 
-// ExitOf reads an end. The sentry ends as init does. Where it ends otherwise, the keeper has seen that all the same, so that
-// it is known how the sandbox ended: by a signal. It is not lost, and must not count as lost. A child that finds a flaw in the
-// sentry can end it whenever it likes, and what is lost may be attempted again.
+// ExitOf translates an end. Normally the sentry ends with init's code. If it ends in another way, the keeper has still
+// seen it, so the end is known: a signal. Such a run is not lost and must not count as lost: a lost run may be
+// attempted again, and a child that finds a flaw in the sentry can end it whenever it likes.
 func ExitOf(end keeper.End) sandbox.Exit {
 	exit := sandbox.Exit{
 		StartedAt: end.StartedAt, FinishedAt: end.FinishedAt, FinishedIn: end.FinishedIn, PeakMemory: end.Use.PeakMemory, CPUTime: end.Use.CPUTime,

@@ -11,43 +11,44 @@ import (
 	"torno/sandbox/local"
 )
 
-// Groups are the control groups of an installation, or why there are none.
+// Groups are the control groups of an installation. If there are none, err says why.
 type Groups struct {
 	tree cgroups.Tree
 	name string
 	err  error
 }
 
-// Find finds where on this machine there may be groups of ours.
+// Find looks for a place on this machine where our groups can be made.
 func Find(installation local.Installation) Groups {
 	tree, err := cgroups.Find()
 	return Groups{tree: tree, name: Parent + "/" + string(installation), err: err}
 }
 
-// Err says why there are none.
+// Err returns the reason why there are no groups, or nil.
 func (g Groups) Err() error { return g.err }
 
-// Version is that of the kernel's control groups.
+// Version returns the version of the kernel's control groups.
 func (g Groups) Version() int { return g.tree.Version() }
 
-// Swap says whether there is a bound for swap.
+// Swap reports whether swap is bounded.
 func (g Groups) Swap() bool { return g.err == nil && g.tree.Swap() }
 
-// CPU says whether there is a bound for processors.
+// CPU reports whether processor time is bounded.
 func (g Groups) CPU() bool { return g.err == nil && g.tree.CPU() }
 
-// Parent is the group in which each installation has one.
+// Parent is the group that contains each installation's group.
 const Parent = "torno"
 
-// What gVisor needs for itself. Memory is that of the sentry and the gofer at rest, and what they need to know of a
-// sandbox that is full; processes are the sentry's threads, and one on the host for each thread in the sandbox at least.
+// These are gVisor's own needs. memoryReserve is for the sentry and the gofer at rest, and for their bookkeeping when a
+// sandbox is full. pidsReserve is for the sentry's threads. pidsEach is for threads on the host: each thread in the
+// sandbox needs at least one.
 const (
 	memoryReserve = 64 << 20
 	pidsReserve   = 512
 	pidsEach      = 4
 )
 
-// Plan is the group of one sandbox; nil where there are none.
+// Plan returns the plan for the group of one sandbox, or nil if there are no groups.
 func (g Groups) Plan(id string, l sandbox.Limits) *cgroups.Plan {
 	if g.err != nil {
 		return nil
@@ -58,26 +59,26 @@ func (g Groups) Plan(id string, l sandbox.Limits) *cgroups.Plan {
 	return &plan
 }
 
-// DropEmpty removes the installation's own group, unless there is a sandbox in it.
+// DropEmpty removes the installation's own group, unless it contains a sandbox.
 func (g Groups) DropEmpty() error {
 	if g.err != nil {
-		return nil //nolint:nilerr // there are none
+		return nil //nolint:nilerr // there are no groups
 	}
 	return g.tree.Plan(g.name, cgroups.Limits{}).Group().RemoveIfEmpty()
 }
 
-// Sandboxes are the ids of those that have a group.
+// Sandboxes returns the ids of the sandboxes that have a group.
 func (g Groups) Sandboxes() ([]string, error) {
 	if g.err != nil {
-		return nil, nil //nolint:nilerr // there are none
+		return nil, nil //nolint:nilerr // there are no groups
 	}
 	return g.tree.Left(g.name)
 }
 
-// Drop removes the installation's own group, in which there is no sandbox any more.
+// Drop removes the installation's own group, which contains no sandbox any more.
 func (g Groups) Drop(ctx context.Context) error {
 	if g.err != nil {
-		return nil //nolint:nilerr // there are none
+		return nil //nolint:nilerr // there are no groups
 	}
 	return g.tree.Plan(g.name, cgroups.Limits{}).Group().Remove(ctx)
 }
@@ -86,7 +87,7 @@ func (g Groups) Drop(ctx context.Context) error {
 func Left() (map[string]int, error) {
 	tree, err := cgroups.Find()
 	if err != nil {
-		return nil, nil //nolint:nilerr // without groups nothing of ours can be told from others'
+		return nil, nil //nolint:nilerr // without groups our processes cannot be told from others
 	}
 	installations, err := tree.Left(Parent)
 	if err != nil {
@@ -103,7 +104,7 @@ func Left() (map[string]int, error) {
 	return all, nil
 }
 
-// Guarantees are what the groups enforce, or why they do not.
+// Guarantees returns the guarantees that the groups enforce, or the reasons why they do not.
 func (g Groups) Guarantees() sandbox.Guarantees {
 	all := sandbox.Guarantees{}
 	for key, by := range map[sandbox.GuaranteeKey]string{

@@ -12,7 +12,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Attach continues after a place with the keeper that lives, or, when there is none any more, with what it has left.
+// Attach continues after a given place: with the keeper if it lives, or else with the log that it has left.
 func (b Box) Attach(ctx context.Context, from output.Progress) (*Line, error) {
 	var line *Line
 	err := b.retry(ctx, func() error {
@@ -31,7 +31,7 @@ func (b Box) Attach(ctx context.Context, from output.Progress) (*Line, error) {
 	return line, nil
 }
 
-// dial reaches the keeper by a name that is short enough, however long the path of the box is.
+// dial connects to the keeper by a short name, however long the path of the box is.
 func (b Box) dial(ctx context.Context) (net.Conn, error) {
 	dir, err := os.Open(b.Dir)
 	if err != nil {
@@ -41,17 +41,18 @@ func (b Box) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
 
-// Kill has the keeper end the sandbox. Without a keeper it does nothing.
+// Kill makes the keeper end the sandbox. If there is no keeper, it does nothing.
 func (b Box) Kill(ctx context.Context) error {
 	return b.retry(ctx, func() error { return b.ask(ctx, killHello) })
 }
 
-// Dismiss has the keeper end the sandbox and then exit, without waiting for readers that have not read all output yet.
+// Dismiss makes the keeper end the sandbox and then exit, without waiting for readers that have not read all output
+// yet.
 func (b Box) Dismiss(ctx context.Context) error {
 	return b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
 }
 
-// Bring tells the keeper of a sandbox that was made ahead of the run that comes into it.
+// Bring tells the keeper of a sandbox that was made ahead about its run.
 func (b Box) Bring(ctx context.Context, a Arrival) error {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -79,13 +80,13 @@ func (b Box) Bring(ctx context.Context, a Arrival) error {
 	return nil
 }
 
-// AwaitEnd waits until the sandbox has ended, and says how. Where no record of the end exists, the error is ErrGone.
+// AwaitEnd waits until the sandbox has ended, and returns how. If no end was written down, the error is ErrGone.
 func (b Box) AwaitEnd(ctx context.Context) (End, error) {
 	err := b.retry(ctx, func() error {
 		if err := b.ask(ctx, endHello); err != nil {
 			return err
 		}
-		return errHeld // what is written down is what counts
+		return errHeld // ask again: only the end in the file counts
 	})
 	if err != nil {
 		return End{}, err
@@ -93,7 +94,7 @@ func (b Box) AwaitEnd(ctx context.Context) (End, error) {
 	return b.End()
 }
 
-// ask says a word to the keeper, and returns when that has answered.
+// ask sends a word to the keeper, and returns when the keeper has answered.
 func (b Box) ask(ctx context.Context, word string) error {
 	conn, err := b.dial(ctx)
 	if err != nil {

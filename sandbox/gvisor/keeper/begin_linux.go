@@ -15,9 +15,10 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Start starts a keeper, and returns when it has started the sandbox, with a Line on which nothing was missed. The keeper has
-// what is held for it as well: first the handles of its plan's mounts, which it closes, and then what stays open, and for
-// the runtime shut, as long as the keeper lives. Also with an error there may be a keeper.
+// Start starts a keeper, waits until it has started the sandbox, and returns a Line that has missed nothing. The keeper
+// inherits the files in held. The first ones are the handles of its plan's mounts; the keeper closes them. The rest
+// stays open as long as the keeper lives, but the runtime does not get it. Even if Start returns an error, a keeper may
+// be running.
 func (b Box) Start(ctx context.Context, program string, attr *syscall.SysProcAttr, held ...*os.File) (*Line, error) {
 	line, theirs, err := b.newPair()
 	if err != nil {
@@ -50,8 +51,8 @@ func (b Box) execute(program string, attr *syscall.SysProcAttr, files []*os.File
 	return nil
 }
 
-// whyNot is why there is no sandbox. A keeper that is gone has said why, and as long as it had not noted the start, nothing
-// was started.
+// whyNot returns the reason why there is no sandbox. A keeper that is gone has logged the reason. If it had not noted
+// the start yet, it has started nothing.
 func (b Box) whyNot(err error) error {
 	if !errors.Is(err, ErrGone) {
 		return err
@@ -63,7 +64,7 @@ func (b Box) whyNot(err error) error {
 	return fmt.Errorf("%w: it said %q", err, said)
 }
 
-// newPair is a connection whose other end is to be a keeper's first.
+// newPair makes a connection, and returns the other end for a new keeper, as its first watcher.
 func (b Box) newPair() (*Line, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"torno/internal/retry"
 )
 
-// State is how a box stands.
+// State is the state of a box.
 type State string
 
 // The states of a box.
 const (
 	Created State = "created" // nothing was started
-	Live    State = "live"    // a keeper has it
+	Live    State = "live"    // a keeper runs
 	Over    State = "over"    // the end is written down
 	Lost    State = "lost"    // it was started, and its end is not known
 )
 
-// Box is a box, as the watcher has it.
+// Box is a box from the watcher's point of view.
 type Box struct {
 	Dir      string
-	Children *Children // who reaps its keeper; nil where none is started
+	Children *Children // reaps its keeper; nil if this process starts none
 }
 
-// State looks.
+// State looks at the box and returns its state.
 func (b Box) State() (State, error) {
 	box, err := os.OpenRoot(b.Dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b Box) State() (State, error) {
 		return "", err
 	case held:
 		return Live, nil
-	case there(box, endName): // it ended while we looked
+	case there(box, endName): // it ended while State looked
 		return Over, nil
 	case there(box, startedName):
 		return Lost, nil
@@ -71,10 +71,10 @@ func (b Box) Lock() (io.Closer, error) {
 	return lock, nil
 }
 
-// IsHeld says whether Lock has failed because a keeper lives.
+// IsHeld reports whether Lock failed because a keeper lives.
 func IsHeld(err error) bool { return errors.Is(err, errHeld) }
 
-// Order is what its keeper is to start.
+// Order returns the keeper's order.
 func (b Box) Order() (Order, error) {
 	box, err := os.OpenRoot(b.Dir)
 	if err != nil {
@@ -86,10 +86,10 @@ func (b Box) Order() (Order, error) {
 	return order, err
 }
 
-// Keeper is the process of the keeper, where this process has started it; else 0.
+// Keeper returns the pid of the keeper, or 0 if this process has not started it.
 func (b Box) Keeper() int { return b.Children.pid(b.Dir) }
 
-// Sentry is the process that the runtime has left in the sandbox's place, as the runtime says.
+// Sentry returns the pid of the sentry, as the runtime has written it down.
 func (b Box) Sentry() (int, error) {
 	box, err := os.OpenRoot(b.Dir)
 	if err != nil {
@@ -99,7 +99,8 @@ func (b Box) Sentry() (int, error) {
 	return readPid(box)
 }
 
-// End is how the sandbox ended; ErrGone where that is not written down, or was when the power failed.
+// End returns how the sandbox ended. It returns ErrGone if the end was not written down, or if a power failure damaged
+// it.
 func (b Box) End() (End, error) {
 	box, err := os.OpenRoot(b.Dir)
 	if err != nil {
@@ -109,8 +110,8 @@ func (b Box) End() (End, error) {
 	return readEnd(box)
 }
 
-// retry calls a function until it is done, while a keeper lives that may have to be asked again: a keeper that begins or tidies
-// up takes milliseconds.
+// retry calls ask until it succeeds, as long as a keeper lives. A keeper may have to be asked again, because it takes
+// milliseconds to begin and to tidy up.
 func (b Box) retry(ctx context.Context, ask func() error) error {
 	for {
 		if ask() == nil {
@@ -126,12 +127,12 @@ func (b Box) retry(ctx context.Context, ask func() error) error {
 	}
 }
 
-// awaitOver returns when the end is written down, or no keeper lives that could do so.
+// awaitOver waits until the end is written down, or until no keeper lives that could write it.
 func (b Box) awaitOver(ctx context.Context) error {
 	return b.retry(ctx, func() error { return errHeld })
 }
 
-// readEnd is how a sandbox ended. An end of which the disk has kept only a part says nothing.
+// readEnd reads how a sandbox ended. An incomplete end counts as none.
 func readEnd(box *os.Root) (End, error) {
 	var end End
 	err := readJSON(box, endName, &end)

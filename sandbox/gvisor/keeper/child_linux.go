@@ -15,7 +15,8 @@ import (
 	"torno/internal/runfile"
 )
 
-// start executes the runtime, and returns when it has started the sandbox. What it leaves behind is ours to wait for.
+// start executes the runtime, and returns when it has started the sandbox. We have to wait for the processes that it
+// leaves behind.
 func (k *keeper) start(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of what the runtime leaves: %w", err)
@@ -41,10 +42,11 @@ func (k *keeper) start(ctx context.Context) error {
 	return k.awaitRuntime()
 }
 
-// errAsked says that there was no need to start any more.
+// errAsked says that a watcher asked to end the sandbox before it ran.
 var errAsked = errors.New("it was to end before it ran")
 
-// fork starts the runtime in the sandbox's group. A call that kills it waits until there is something to kill.
+// fork starts the runtime in the sandbox's group. It holds the lock, so a call of kill waits until there is a process
+// to kill.
 func (k *keeper) fork(p pipes) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,18 +76,19 @@ func (k *keeper) fork(p pipes) error {
 	return group.Start(run)
 }
 
-// roomy is the number of a descriptor that makes a process's table of them large enough for 256. A table that has to grow
-// while threads share it waits for every processor to notice, 10 ms and more, and gVisor's kernel and its file server both
-// would come to that in every start.
+// roomy is a descriptor number that is high enough to make a process's table of descriptors large enough for 256. If a
+// table has to grow while threads share it, the kernel waits until every processor has noticed, 10 ms or more. Without
+// roomy, gVisor's kernel and its file server would both have to do this in every start.
 const roomy = 200
 
-// handedOver are the descriptors of the runtime: the streams, the channels of doors, and one which is nothing but a high number.
+// handedOver returns the descriptors for the runtime: the streams, the channels of doors, and one descriptor that only
+// needs its high number.
 func (p pipes) handedOver(doors []*door) (files []uintptr, free func(), err error) {
 	nothing, err := unix.Open(os.DevNull, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
-	files = slices.Repeat([]uintptr{^uintptr(0)}, roomy+1) // what ForkExec closes
+	files = slices.Repeat([]uintptr{^uintptr(0)}, roomy+1) // ForkExec closes these
 	files[0], files[1], files[2], files[roomy] = p.theirIn.Fd(), p.theirOut.Fd(), p.theirErr.Fd(), uintptr(nothing)
 	for i, d := range doors {
 		files[runfile.FirstDoor+i] = d.theirs.Fd()
@@ -93,7 +96,7 @@ func (p pipes) handedOver(doors []*door) (files []uintptr, free func(), err erro
 	return files, func() { unix.Close(nothing) }, nil
 }
 
-// awaitRuntime waits for the runtime's own end, and learns who the sentry is.
+// awaitRuntime waits until the runtime has ended, and then reads the sentry's pid.
 func (k *keeper) awaitRuntime() error {
 	status, err := k.await()
 	switch {
@@ -117,7 +120,7 @@ func (k *keeper) awaitRuntime() error {
 	return nil
 }
 
-// readPid reads who the sentry is, as the runtime says.
+// readPid reads the sentry's pid, as the runtime has written it down.
 func readPid(box *os.Root) (int, error) {
 	text, err := box.ReadFile(PidName)
 	if err != nil {
@@ -131,7 +134,8 @@ func readPid(box *os.Root) (int, error) {
 	return pid, nil
 }
 
-// provenPid is the sentry's pid, proven to be a child of ours: any other number is not ours to kill.
+// provenPid returns the sentry's pid after it has proven that this process is our child: no other process is ours to
+// kill.
 func (k *keeper) provenPid() (int, error) {
 	pid, err := readPid(k.box)
 	if err != nil {
@@ -143,7 +147,7 @@ func (k *keeper) provenPid() (int, error) {
 	return pid, nil
 }
 
-// await waits for the child and reaps it. From then on no call may kill by its pid, which may be reused.
+// await waits for the child and reaps it. From then on no call may kill by its pid, because the pid may be reused.
 func (k *keeper) await() (syscall.WaitStatus, error) {
 	k.mu.Lock()
 	pid := k.child
@@ -167,11 +171,11 @@ func (k *keeper) kill() {
 	}
 }
 
-// endRest kills and reaps whatever is left of the sandbox. What loses its parent becomes a child of ours.
+// endRest kills and reaps the remaining processes of the sandbox. A process that loses its parent becomes our child.
 func (k *keeper) endRest() {
 	for {
 		if k.order.Group != nil {
-			_ = k.order.Group.Group().Kill() // the group is removed later, which says what is wrong
+			_ = k.order.Group.Group().Kill() // tidy removes the group later, and reports errors
 		}
 		for _, pid := range children() {
 			_ = unix.Kill(pid, unix.SIGKILL)
@@ -182,8 +186,8 @@ func (k *keeper) endRest() {
 	}
 }
 
-// children are the processes that have us for a parent now. What loses its parent is given to the first thread, which lives
-// as long as we do; what we have started ourselves is reaped already.
+// children returns the pids of our present children. A process that loses its parent becomes a child of our first
+// thread, which lives as long as we do. The processes that we started ourselves are already reaped.
 func children() []int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	var pids []int

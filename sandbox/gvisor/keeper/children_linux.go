@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Children are the keepers that this process has started. Each outlives its caller, so no caller waits for it: it is reaped
-// when its box is locked, which is possible only when it is gone.
+// Children are the keepers that this process has started. A keeper outlives the caller that started it, so no caller
+// waits for it. It is reaped when its box is locked, because a box can be locked only when its keeper is gone.
 type Children struct {
 	mu    sync.Mutex
 	byBox map[string][]*exec.Cmd
@@ -24,7 +24,7 @@ func (c *Children) add(box string, keeper *exec.Cmd) {
 	c.byBox[box] = append(c.byBox[box], keeper)
 }
 
-// pid is the keeper of a box that this process has started last; 0 where it has started none.
+// pid returns the pid of the keeper that this process has started last for a box, or 0 if it has started none.
 func (c *Children) pid(box string) int {
 	if c == nil {
 		return 0
@@ -46,6 +46,6 @@ func (c *Children) reap(box string) {
 	delete(c.byBox, box)
 	c.mu.Unlock()
 	for _, keeper := range keepers {
-		_ = keeper.Wait() // what it had to say is in the box
+		_ = keeper.Wait() // everything that it had to say is in the box
 	}
 }

@@ -14,19 +14,20 @@ import (
 	"torno/internal/socket/connect"
 )
 
-// door is an open one. The sandbox's end of the channel is the runtime's to hand over.
+// door is an open Door. The runtime passes the sandbox's end of the channel on.
 type door struct {
 	ours, theirs *os.File
 	leads        atomic.Pointer[passage] // nil until its socket is known
 }
 
-// passage is where a door leads.
+// passage is the target of an open door: a Door with a handle on its socket.
 type passage struct {
 	Door
 	held *os.File // the socket's file, or its directory, with O_PATH
 }
 
-// openDoors makes the channels, finds the sockets again that are known, and holds them. A path that leads elsewhere by now opens no door.
+// openDoors makes the channels. It finds the known sockets again and holds them open. If a path leads to a different
+// file now, openDoors fails.
 func openDoors(wanted []Door) (doors []*door, err error) {
 	defer func() {
 		if err != nil {
@@ -49,7 +50,7 @@ func openDoors(wanted []Door) (doors []*door, err error) {
 	return doors, nil
 }
 
-// leadTo finds a door's socket, and holds it.
+// leadTo finds a door's socket and holds it open.
 func (d *door) leadTo(wanted Door) error {
 	held, err := wanted.find()
 	if err != nil {
@@ -98,7 +99,8 @@ func closeDoors(doors []*door) {
 	}
 }
 
-// serve answers each request of init's with a connection, or with the word that there is none, until the sandbox is gone.
+// serve answers each request from init with a connection, or with the answer that there is none, until the sandbox is
+// gone.
 func (d *door) serve() {
 	var asked [1]byte
 	for {
@@ -121,8 +123,9 @@ func (d *door) serve() {
 	}
 }
 
-// connect goes through the handle. Where that is a directory's, its owner may be a gateway that was taken over, which puts what it likes under
-// the name: the sandbox gets a connection to that owner's own socket, or none. A socket whose queue is full does not keep it waiting.
+// connect goes through the handle. If the handle is a directory, its owner may be a gateway that was taken over, and
+// may put anything under the name. So the sandbox gets a connection only to a socket that belongs to this owner.
+// connect does not wait for a socket whose queue is full.
 func (d *passage) connect() (fd int, err error) {
 	if d == nil {
 		return -1, errors.New("its socket is not known yet")
@@ -138,15 +141,15 @@ func (d *passage) connect() (fd int, err error) {
 	return fd, err
 }
 
-// as does something as the sandbox's user and in no other group, in a thread that ends with it. Root's keeper only: an ordinary
-// user's is the sandbox's user already.
+// as calls do as the sandbox's user and in no other group, on a thread that ends afterwards. Only root's keeper does
+// this: an ordinary user's keeper runs as the sandbox's user already.
 func (d *passage) as(do func() error) error {
 	if os.Geteuid() != 0 {
 		return do()
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends, and with it who it is
+		runtime.LockOSThread() // never unlocked: the thread ends, and its identity with it
 		for _, step := range [][2]uintptr{
 			{unix.SYS_SETGROUPS, 0}, {unix.SYS_SETRESGID, uintptr(d.GID)}, {unix.SYS_SETRESUID, uintptr(d.UID)},
 		} {

@@ -11,15 +11,17 @@ import (
 	"torno/internal/crash"
 )
 
-// maxEnd is the most that an end takes: what the runtime says is cut, and no byte of it becomes more than six in JSON.
+// maxEnd bounds the size of an end: the runtime's message is cut, and in JSON no byte of it takes more than six bytes.
 const maxEnd = 16 << 10
 
-// reserveEnd takes the place on the disk that an end will need. A disk that is full later cannot keep it from being written.
+// reserveEnd reserves the place on the disk for the end. So a disk that is full later cannot keep the end from being
+// written.
 func reserveEnd(box *os.Root) error {
 	return box.WriteFile("."+endName, bytes.Repeat([]byte(" "), maxEnd), 0o600)
 }
 
-// writeEnd writes an end into the place reserved for it, and lets it be seen by one rename. What follows it there are spaces.
+// writeEnd writes an end into its reserved place, and makes it visible by one rename. The rest of the place is filled
+// with spaces.
 func writeEnd(box *os.Root, end End) error {
 	text, err := json.Marshal(end)
 	if err != nil {
@@ -37,7 +39,7 @@ func writeEnd(box *os.Root, end End) error {
 	return box.Rename("."+endName, endName)
 }
 
-// NotStarted is why there was nothing that could end; nil where there was.
+// NotStarted returns the reason why there was no sandbox that could end, or nil if there was one.
 func (e End) NotStarted() error {
 	if e.Started {
 		return nil
@@ -48,15 +50,15 @@ func (e End) NotStarted() error {
 	return &StartError{e.Trouble}
 }
 
-// StartError is why a runtime did not start a sandbox, in its own words.
+// StartError says, in the runtime's own words, why it did not start a sandbox.
 type StartError struct{ Text string }
 
 func (e *StartError) Error() string { return "the sandbox did not start: " + e.Text }
 
-// maxSaid bounds what of the runtime's own words is told on.
+// maxSaid bounds how much of the runtime's messages is passed on.
 const maxSaid = 2 << 10
 
-// tail is the end of a file, or why it cannot be read; "" where there is none.
+// tail returns the end of a file, or the reason why it cannot be read, or "" if there is no file.
 func tail(name string) string {
 	file, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {

@@ -13,22 +13,23 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Output is a piece of output. Progress is after it.
+// Output is a piece of output. Progress is the place after it.
 type Output struct {
 	Kind     output.Kind
 	Bytes    []byte
 	Progress output.Progress
-	Gap      bool // output before it is missing
+	Gap      bool // output before this piece is missing
 }
 
 // ErrGone says that the keeper is gone and has left no end.
 var ErrGone = errors.New("the sandbox's keeper is gone")
 
-// Line is a connection to a keeper, and then the log that it has left. Read has one caller; the others may come at any time.
+// Line reads from a connection to a keeper, and afterwards from the log that the keeper has left. Only one goroutine
+// may call Read; the other methods may be called at any time.
 type Line struct {
 	box      Box
 	progress output.Progress
-	conn     net.Conn // nil when there was no keeper any more
+	conn     net.Conn // nil if there was no keeper any more
 	in       *bufio.Reader
 	lost     bool // the connection has ended
 	over     bool // the end was read
@@ -39,11 +40,11 @@ type Line struct {
 	closed bool
 }
 
-// leavings are what a keeper has left.
+// leavings are the log and the end that a keeper has left.
 type leavings struct {
 	box    *os.Root
 	reader *output.Reader
-	told   bool // what is missing before its first frame
+	told   bool // the reader knows how much is missing before the first frame
 }
 
 func (b Box) newLine(conn net.Conn, from output.Progress) (*Line, error) {
@@ -53,7 +54,8 @@ func (b Box) newLine(conn net.Conn, from output.Progress) (*Line, error) {
 	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, output.MaxFrame+output.HeaderSize), progress: from}, nil
 }
 
-// awaitRunning is the first word of a keeper. Output before it is the runtime's, which says there why it failed, too.
+// awaitRunning waits until the keeper reports that the sandbox runs, or has ended. It skips earlier output: this comes
+// from the runtime, and a reason for a failure is also in the end.
 func (l *Line) awaitRunning(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { l.conn.Close() })()
 	for {
@@ -75,8 +77,9 @@ func (l *Line) awaitRunning(ctx context.Context) error {
 	}
 }
 
-// Read is the next output, io.EOF when there is no more and End is known. What a keeper that was killed has not sent any
-// more comes from the log. Where the first of the output was dropped, or the last of it was lost, an Output without bytes is the gap.
+// Read returns the next output, or io.EOF when there is no more and End is known. If a keeper was killed, Read takes
+// the output that it did not send from the log. If the first part of the output was dropped, or the last part was lost,
+// Read returns an Output without bytes for the gap.
 func (l *Line) Read(ctx context.Context) (Output, error) {
 	for !l.over {
 		f, err := l.next(ctx)
@@ -109,7 +112,7 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 	return Output{}, io.EOF
 }
 
-// skipTo moves the progress to a place up to which nothing more comes, and returns the gap where that is further on.
+// skipTo moves the progress to a place before which nothing more comes. If this skips output, it returns the gap.
 func (l *Line) skipTo(place output.Progress) (gap Output, is bool) {
 	if l.progress.Reaches(place) {
 		return Output{}, false
@@ -118,7 +121,7 @@ func (l *Line) skipTo(place output.Progress) (gap Output, is bool) {
 	return Output{Kind: output.Stdout, Progress: l.progress, Gap: true}, true
 }
 
-// next is the next frame, from wherever they come.
+// next returns the next frame, from the connection or from the log.
 func (l *Line) next(ctx context.Context) (output.Frame, error) {
 	if l.conn != nil && !l.lost {
 		f, err := output.ReadFrame(l.in)
@@ -146,7 +149,7 @@ func (l *Line) next(ctx context.Context) (output.Frame, error) {
 	return f, err
 }
 
-// open opens what the keeper has left, as soon as it has left it.
+// open opens the log that the keeper has left, as soon as the keeper is done.
 func (l *Line) open(ctx context.Context) error {
 	l.mu.Lock()
 	done := l.left != nil || l.closed
@@ -174,13 +177,13 @@ func (l *Line) open(ctx context.Context) error {
 	return nil
 }
 
-// missing is the first frame: it says what the keeper has dropped, as far as that is known.
+// missing returns the first frame: it says how much the keeper has dropped, as far as that is known.
 func (l *leavings) missing() output.Frame {
-	end, _ := readEnd(l.box) // without an end the offsets of the frames tell
+	end, _ := readEnd(l.box) // without an end, the offsets of the frames show it
 	return output.Frame{Kind: output.Missing, Bytes: []byte(end.Dropped.String())}
 }
 
-// end is the last frame.
+// end returns the last frame.
 func (l *leavings) end() (output.Frame, error) {
 	text, err := l.box.ReadFile(endName)
 	if err != nil {
@@ -189,7 +192,7 @@ func (l *leavings) end() (output.Frame, error) {
 	return output.Frame{Kind: output.Ended, Bytes: text}, nil
 }
 
-// take learns the end.
+// take stores the end.
 func (l *Line) take(f output.Frame) error {
 	if err := json.Unmarshal(f.Bytes, &l.end); err != nil {
 		return ErrGone
@@ -197,13 +200,14 @@ func (l *Line) take(f output.Frame) error {
 	return nil
 }
 
-// End is how the sandbox ended, once Read has returned io.EOF.
+// End returns how the sandbox ended, after Read has returned io.EOF.
 func (l *Line) End() End { return l.end }
 
-// Release has the keeper give init the word for which it waits.
+// Release makes the keeper give init the word that it waits for.
 func (l *Line) Release() error { return l.say(output.Frame{Kind: output.Release}) }
 
-// Input sends data to the agent's standard input. Each frame is one write, so that of several callers none comes between.
+// Input sends data to the agent's standard input. Each frame is one write, so that data from several callers does not
+// mix.
 func (l *Line) Input(data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), output.MaxFrame)
@@ -215,7 +219,7 @@ func (l *Line) Input(data []byte) error {
 	return nil
 }
 
-// Shut is the end of the agent's standard input.
+// Shut ends the agent's standard input.
 func (l *Line) Shut() error { return l.say(output.Frame{Kind: output.Shut}) }
 
 func (l *Line) say(f output.Frame) error {
@@ -225,11 +229,11 @@ func (l *Line) say(f output.Frame) error {
 	return f.Write(l.conn)
 }
 
-// Close lets go. The sandbox lives on. It can be repeated.
+// Close closes the line; the sandbox lives on. It can be repeated.
 func (l *Line) Close() error {
 	var err error
 	if l.conn != nil {
-		err = ignore(l.conn.Close(), net.ErrClosed) // a caller that waits with a context may have closed it
+		err = ignore(l.conn.Close(), net.ErrClosed) // a waiting caller's context may have closed it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

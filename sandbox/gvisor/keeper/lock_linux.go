@@ -12,8 +12,8 @@ import (
 // errHeld says that a box has a keeper.
 var errHeld = errors.New("the box has a keeper")
 
-// lockBox keeps other keepers out, and tells the watcher that this one lives. The lock is the open file's and not the
-// process's, so it ends with the process that has it, however that ends.
+// lockBox keeps other keepers out, and shows the watcher that this one lives. The lock belongs to the open file, so it
+// ends when the process that holds the file ends, for whatever reason.
 func lockBox(box *os.Root) (*os.File, error) {
 	file, err := box.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -30,7 +30,8 @@ func lockBox(box *os.Root) (*os.File, error) {
 	return file, nil
 }
 
-// isHeld says whether a keeper lives. It takes no lock to learn it: a keeper that begins just then would give up.
+// isHeld reports whether a keeper lives. It does not take the lock to find out: a keeper that begins at the same moment
+// would give up.
 func isHeld(box *os.Root) (bool, error) {
 	file, err := box.Open(lockName)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Main is the whole program: `sandbox-keeper BOX`. Descriptor 3, if it is there, is the first watcher, attached.
+// Main runs the whole program: `sandbox-keeper BOX`. If descriptor 3 exists, it is a connection to the first watcher.
 func Main(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "sandbox-keeper: takes one argument, the box; the watcher starts it")
@@ -39,7 +39,7 @@ func Main(args []string) int {
 // gcPercent keeps a keeper small: there is one for each sandbox, and it has little to do.
 const gcPercent = 25
 
-// firstFD is where the watcher that starts a keeper is attached.
+// firstFD is the descriptor of the connection to the watcher that starts a keeper.
 const firstFD = 3
 
 func inherited() net.Conn {
@@ -55,7 +55,8 @@ func inherited() net.Conn {
 	return conn
 }
 
-// keeper keeps one sandbox. Its main goroutine owns the runtime and reaps; every pipe and every watcher has one of its own.
+// keeper keeps one sandbox. Its main goroutine owns the runtime and reaps. Every pipe and every watcher has a goroutine
+// of its own.
 type keeper struct {
 	box      *os.Root
 	order    Order
@@ -63,23 +64,23 @@ type keeper struct {
 	listener *net.UnixListener
 	pumping  sync.WaitGroup
 	serving  sync.WaitGroup
-	stop     context.CancelFunc // cuts all watchers off
+	stop     context.CancelFunc // disconnects all watchers
 
 	running chan struct{} // closed when the runtime has started the sandbox
 	given   chan struct{} // closed when init was given its word
-	stdin   *os.File      // our end; nil before it runs
-	outputs []*os.File    // our ends of the agent's output; none before it runs
+	stdin   *os.File      // our end; nil before the sandbox runs
+	outputs []*os.File    // our ends of the agent's output; empty before the sandbox runs
 	doors   []*door
 	ended   chan struct{} // closed when the end is written down
 	end     End
 
-	released atomic.Bool // init was given its word, or will never be
+	released atomic.Bool // init was given its word, or will never get it
 
 	mu      sync.Mutex
-	child   int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
+	child   int // pid of the runtime and then of the sentry, while we can wait for it; else 0
 	asked   bool
 	arrived bool          // a run has come into a sandbox that was made ahead
-	allowed time.Duration // its time
+	allowed time.Duration // the run's time
 }
 
 func newKeeper(box *os.Root) *keeper {
@@ -92,7 +93,7 @@ func keep(dir string, first net.Conn) error {
 	if err := unix.CloseRange(firstFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("keep descriptors from the runtime: %w", err)
 	}
-	if err := os.Chdir(dir); err != nil { // sockets have short names
+	if err := os.Chdir(dir); err != nil { // so that sockets have short names
 		return err
 	}
 	box, err := os.OpenRoot(".")
@@ -112,13 +113,14 @@ func keep(dir string, first net.Conn) error {
 	return k.live(first)
 }
 
-// ignoreSignals leaves only KILL: a terminal's Ctrl-C or a service that stops is not for the sandbox. They are caught and
-// dropped, because what is ignored would be ignored by all that is started, too.
+// ignoreSignals leaves only KILL to end the keeper: a terminal's Ctrl-C and a stopping service are not meant for the
+// sandbox. It catches and drops the signals instead of ignoring them, because every started process would inherit
+// ignored signals.
 func ignoreSignals() {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 }
 
-// prepare does all that can fail while it is still known that nothing was started, and notes the start.
+// prepare does everything that can fail before anything is started, and then notes the start.
 func (k *keeper) prepare() (err error) {
 	if there(k.box, startedName) {
 		return errors.New("the sandbox was started before")
@@ -141,7 +143,7 @@ func (k *keeper) prepare() (err error) {
 	if k.log, err = output.New(k.box, k.order.Log); err != nil {
 		return err
 	}
-	if err := k.box.Remove(socketName); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a keeper that died here
+	if err := k.box.Remove(socketName); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a keeper that died here
 		return err
 	}
 	if k.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketName, Net: "unix"}); err != nil {
@@ -151,20 +153,21 @@ func (k *keeper) prepare() (err error) {
 	return note(k.box, startedName)
 }
 
-// How long a keeper lives on when all is over: farewell for watchers that still read, who find the rest in the log afterwards as
-// well, and groupTime for its control group to go.
+// farewell is how long a keeper waits, when all is over, for watchers that still read; they also find the rest in the
+// log. groupTime is how long it waits until it can remove its control group.
 const (
 	farewell  = 5 * time.Second
 	groupTime = time.Minute
 )
 
-// live runs the sandbox and serves watchers until it has ended and they have read all, or their farewell is over.
+// live runs the sandbox and serves watchers. It returns when the sandbox has ended and the watchers have read
+// everything, or their farewell is over.
 func (k *keeper) live(first net.Conn) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	k.stop = stop
 	if first != nil {
-		if attend := k.greet(ctx, first, true); attend != nil { // before there is output, so that it misses none
+		if attend := k.greet(ctx, first, true); attend != nil { // before any output, so that it misses none
 			k.serving.Go(func() {
 				attend(ctx)
 				k.abandon(ctx)
@@ -174,7 +177,7 @@ func (k *keeper) live(first net.Conn) error {
 	k.serving.Go(func() { k.accept(ctx) })
 	crash.At("keeper.started")
 	k.run(ctx)
-	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
+	late := time.AfterFunc(farewell, stop) // a stopped watcher reads nothing
 	defer late.Stop()
 	err := k.tidy()
 	k.listener.Close()
@@ -182,8 +185,8 @@ func (k *keeper) live(first net.Conn) error {
 	return err
 }
 
-// run starts the runtime, and returns when nothing of the sandbox runs any more, all output is in the log, and the end is
-// written down. Watchers may still read after that.
+// run starts the runtime. It returns when nothing of the sandbox runs any more, all output is in the log, and the end
+// is written down. Watchers may still be reading then.
 func (k *keeper) run(ctx context.Context) {
 	end := End{StartedAt: time.Now()}
 	var status syscall.WaitStatus
@@ -202,7 +205,7 @@ func (k *keeper) run(ctx context.Context) {
 	k.conclude(end)
 }
 
-// judge reads how the sentry ended.
+// judge fills in how the sentry ended.
 func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 	if k.order.Group != nil {
 		end.Use = k.order.Group.Group().Use()
@@ -222,12 +225,12 @@ func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 	}
 }
 
-// finishLog brings what is still in the pipes into the log, and ends it. It does so before the end is written down: a keeper that
-// is killed between the two has lost no output of a run whose end is known. It waits for nobody: neither for a watcher that does not
-// read nor for a process outside of the sandbox that holds a pipe.
+// finishLog moves the rest of the output from the pipes into the log, and ends the log. This happens before the end is
+// written down: if the keeper is killed between the two, no output of a run with a known end is lost. finishLog waits
+// neither for a watcher that does not read, nor for a process outside of the sandbox that holds a pipe.
 func (k *keeper) finishLog() (dropped, all output.Progress) {
 	if k.stdin != nil {
-		k.stdin.Close() // somebody may still write to it
+		k.stdin.Close() // another goroutine may still write to it
 	}
 	for _, pipe := range k.outputs {
 		_ = pipe.SetReadDeadline(time.Now()) // the only possible error: it is read to its end and closed
@@ -237,7 +240,7 @@ func (k *keeper) finishLog() (dropped, all output.Progress) {
 	return k.log.End()
 }
 
-// conclude writes the end down before anybody is told.
+// conclude writes the end down, and only then tells the watchers.
 func (k *keeper) conclude(end End) {
 	crash.At("keeper.ended")
 	if err := writeEnd(k.box, end); err != nil {
@@ -259,7 +262,7 @@ func (k *keeper) tidy() error {
 	return k.order.Group.Group().Remove(ctx)
 }
 
-// trouble is an error with what the runtime says itself.
+// trouble returns the runtime's own message, or else the error's text.
 func (k *keeper) trouble(err error) string {
 	if said := k.said(); said != "" {
 		return said
@@ -267,7 +270,7 @@ func (k *keeper) trouble(err error) string {
 	return err.Error()
 }
 
-// said is the end of the runtime's own words.
+// said returns the end of the runtime's own messages.
 func (k *keeper) said() string {
 	for _, name := range k.order.Trouble {
 		if text := tail(name); text != "" {

@@ -13,73 +13,76 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// Order is what a keeper is to start.
+// Order tells a keeper what to start.
 type Order struct {
-	// Plan is what the keeper mounts before; nil where the launcher has mounted everything.
+	// Plan is the plan of the mounts that the keeper makes first; nil if the launcher has mounted everything.
 	Plan *lay.Plan `json:"plan,omitempty"`
-	// Argv is the runtime with its arguments. It starts the sandbox, writes the sentry's pid into PidName and ends.
+	// Argv is the runtime's command line. The runtime starts the sandbox, writes the sentry's pid into PidName and
+	// ends.
 	Argv []string `json:"argv"`
-	// Trouble are files in which the runtime says what went wrong.
+	// Trouble are the files in which the runtime describes its failures.
 	Trouble []string `json:"trouble"`
-	// Log is how many bytes of output are kept. At the end there may be as many more as two pipes hold.
+	// Log is the number of output bytes to keep. At the end the log may exceed it by as much as two pipes hold.
 	Log int64 `json:"log"`
-	// Word is what init waits for on its standard input. The watcher that starts the keeper gives the release; when it goes
-	// without, the input ends.
+	// Word is the word that init waits for on its standard input. The watcher that starts the keeper gives the release.
+	// If this watcher goes away without a release, the input ends.
 	Word string `json:"word"`
 	// Stdin leaves the agent's standard input open after the word.
 	Stdin bool `json:"stdin,omitempty"`
-	// Doors are the sockets of the host's that the sandbox may reach. The runtime hands it the channel of each, as descriptor
-	// runfile.FirstDoor and those after it.
+	// Doors are the sockets of the host that the sandbox may reach. The runtime passes the channel of each to the
+	// sandbox, as descriptor runfile.FirstDoor and the following ones.
 	Doors []Door `json:"doors,omitempty"`
-	// Allowed and Grace are the agent's time from the word on, and what init and a watcher have then for ending it. After both the
-	// keeper kills the sandbox.
+	// Allowed is the agent's time, from the word on. Grace is the additional time in which init and a watcher can end
+	// the agent. After both the keeper kills the sandbox.
 	Allowed time.Duration `json:"allowed,omitempty"`
 	Grace   time.Duration `json:"grace,omitempty"`
-	// Ahead says that the sandbox is made ahead of its run, which an Arrival brings.
+	// Ahead is true if the sandbox is made ahead of its run. An Arrival brings the run.
 	Ahead bool `json:"ahead,omitempty"`
-	// Group bounds the sandbox; nil where nothing can.
+	// Group bounds the sandbox; nil if no group can be made.
 	Group *cgroups.Plan `json:"group,omitempty"`
 }
 
-// Arrival is what a keeper learns of a run for which its sandbox was made ahead: while init holds, and once.
+// Arrival tells a keeper about the run for its sandbox, which was made ahead. It comes once, while init holds.
 type Arrival struct {
-	Doors   []Door        `json:"doors,omitempty"` // in the order's order
+	Doors   []Door        `json:"doors,omitempty"` // in the same order as in the Order
 	Allowed time.Duration `json:"allowed,omitempty"`
 }
 
-// Door is a socket of the host's that the sandbox may reach. One without a Path is not known yet: an Arrival says which it is.
+// Door is a socket of the host that the sandbox may reach. A Door without a Path is not known yet: an Arrival brings
+// it.
 type Door struct {
 	Path string `json:"path"`
-	// Name is set where Path is the directory in which the socket lies under that name. Its owner may make the socket anew: it is
-	// looked up there at each connection, and has to be that owner's.
+	// Name is set if Path is the directory that contains the socket; Name is the socket's name there. The directory's
+	// owner may make the socket anew. So the keeper looks it up at each connection, and it has to belong to this owner.
 	Name   string `json:"name,omitempty"`
-	Device uint64 `json:"device"` // as the launcher has found it
+	Device uint64 `json:"device"` // as the launcher found it
 	Inode  uint64 `json:"inode"`
-	// UID and GID are those with which the sandbox reaches it: what they may not open, the sandbox may not, and the listener
-	// sees them.
+	// UID and GID are the ids with which the keeper connects for the sandbox. So the sandbox may open only the sockets
+	// that these ids may open, and the listener sees these ids.
 	UID uint32 `json:"uid"`
 	GID uint32 `json:"gid"`
 }
 
-// End is how a sandbox ended.
+// End tells how a sandbox ended.
 type End struct {
 	Started bool `json:"started"`          // the runtime has started the sandbox
-	Code    int  `json:"code"`             // of the sentry, which ends as init does
-	Signal  int  `json:"signal,omitempty"` // the one that killed the sentry
+	Code    int  `json:"code"`             // of the sentry, which ends with init's code
+	Signal  int  `json:"signal,omitempty"` // the signal that killed the sentry
 	Asked   bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
-	// Output is how much came through the pipes, and Dropped how much of that came before the log's first frame. Who has read the log to its
-	// end, and has less, knows that the rest is lost: the disk was full, or a power cut took it.
+	// Output is how much output came through the pipes. Dropped is how much of it came before the log's first frame. If
+	// a reader has read the log to its end and has less than Output, it knows that the rest is lost: the disk was full,
+	// or a power cut took it.
 	Output  output.Progress `json:"output,omitzero"`
 	Dropped output.Progress `json:"dropped,omitzero"`
-	// Trouble is what the runtime says, when it did not start the sandbox or broke down in it.
+	// Trouble is the runtime's own message, if it did not start the sandbox or broke down in it.
 	Trouble    string      `json:"trouble,omitempty"`
 	StartedAt  time.Time   `json:"started_at"`
 	FinishedAt time.Time   `json:"finished_at"`
-	FinishedIn boot.Moment `json:"finished_in,omitzero"` // the same, as no clock can change it
+	FinishedIn boot.Moment `json:"finished_in,omitzero"` // the same moment, on a clock that nobody can set
 	Use        cgroups.Use `json:"use"`
 }
 
-// The names in a box.
+// These are the names in a box.
 const (
 	orderName   = "order.json"
 	PidName     = "pid"
@@ -87,10 +90,10 @@ const (
 	startedName = "started"
 	socketName  = "socket"
 	endName     = "end.json"
-	logName     = "keeper.log" // what the keeper says of itself
+	logName     = "keeper.log" // the keeper's own messages
 )
 
-// WriteOrder puts an order into a box that no process looks at yet.
+// WriteOrder writes an order into a box that no other process uses yet.
 func WriteOrder(dir string, o Order) error {
 	box, err := os.OpenRoot(dir)
 	if err != nil {
@@ -111,7 +114,7 @@ func writeJSON(box *os.Root, name string, v any) error {
 	return nil
 }
 
-// errNonsense says that a file is there and does not say what it should.
+// errNonsense says that a file exists but its content makes no sense.
 var errNonsense = errors.New("nonsense")
 
 func readJSON(box *os.Root, name string, v any) error {
@@ -125,8 +128,9 @@ func readJSON(box *os.Root, name string, v any) error {
 	return nil
 }
 
-// note makes an empty file, once. It does not wait for the disk: after a power cut nothing of a sandbox runs, and one that is started
-// again because its note was lost holds, until the journal, which is on the disk, lets an agent run.
+// note makes an empty file, once. It does not wait for the disk. After a power cut nothing of a sandbox runs. If the
+// note was lost, the sandbox may be started again, but then it holds until the journal, which is on the disk, lets an
+// agent run.
 func note(box *os.Root, name string) error {
 	file, err := box.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// pipes are the agent's standard streams: our ends, and those of the runtime.
+// pipes are the agent's standard streams: our ends, and the runtime's ends.
 type pipes struct {
 	input, output, errors       *os.File
 	theirIn, theirOut, theirErr *os.File
@@ -45,8 +45,8 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// pump brings the agent's output into the log: all that comes until the pipe ends or finishLog interrupts, and then what is left. A log
-// that cannot be written loses output, and says so by its offsets.
+// pump copies the agent's output into the log until the pipe ends or finishLog interrupts it, and then takes the rest.
+// If the log cannot be written, output is lost, and the offsets in the log show it.
 func (k *keeper) pump(ctx context.Context, p pipes) {
 	k.outputs = []*os.File{p.output, p.errors}
 	for kind, pipe := range map[output.Kind]*os.File{output.Stdout: p.output, output.Stderr: p.errors} {
@@ -67,8 +67,8 @@ func (k *keeper) pump(ctx context.Context, p pipes) {
 	}
 }
 
-// takeRest takes what is in a pipe now, as much as a pipe holds at most. It waits for nothing: a process outside of the sandbox may
-// have opened the pipe, and fill or empty it.
+// takeRest takes the content of a pipe, at most as much as the pipe can hold. It does not wait: a process outside of
+// the sandbox may have opened the pipe, and may fill or empty it.
 func takeRest(pipe *os.File, buffer []byte, take func([]byte)) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
@@ -92,7 +92,7 @@ func takeRest(pipe *os.File, buffer []byte, take func([]byte)) {
 	})
 }
 
-// release gives init its word, once. An agent without an input gets nothing after it.
+// release gives init its word, once. If the agent has no input, release then ends the input.
 func (k *keeper) release(ctx context.Context) {
 	k.mu.Lock()
 	mine, allowed := k.released.CompareAndSwap(false, true), k.allowed
@@ -103,14 +103,14 @@ func (k *keeper) release(ctx context.Context) {
 	limit := boot.NewBackstop(allowed, k.order.Grace)
 	k.serving.Go(func() { k.endLate(limit) })
 	crash.At("keeper.released")
-	_ = k.write(ctx, []byte(k.order.Word)) // an init that has ended does not want it
+	_ = k.write(ctx, []byte(k.order.Word)) // an init that has ended does not need it
 	if !k.order.Stdin {
 		k.shut(ctx)
 	}
 	close(k.given)
 }
 
-// endLate ends a sandbox that neither a watcher nor init has ended when its time was over.
+// endLate ends a sandbox if its time is over and neither a watcher nor init has ended it.
 func (k *keeper) endLate(limit *boot.Backstop) {
 	defer limit.Stop()
 	for {
@@ -126,14 +126,14 @@ func (k *keeper) endLate(limit *boot.Backstop) {
 	}
 }
 
-// abandon ends an init that was not released: the watcher that could have done so is gone.
+// abandon ends an init that was not released, because the only watcher that could release it is gone.
 func (k *keeper) abandon(ctx context.Context) {
 	if k.released.CompareAndSwap(false, true) {
 		k.shut(ctx)
 	}
 }
 
-// input writes to the agent, once init was given its word. An agent that does not read holds up its writer.
+// input writes to the agent, after init was given its word. If the agent does not read, the writer has to wait.
 func (k *keeper) input(ctx context.Context, data []byte) error {
 	if !k.awaitWord(ctx) {
 		return io.ErrClosedPipe
@@ -141,14 +141,14 @@ func (k *keeper) input(ctx context.Context, data []byte) error {
 	return k.write(ctx, data)
 }
 
-// shutInput ends the agent's input, once init was given its word.
+// shutInput ends the agent's input, after init was given its word.
 func (k *keeper) shutInput(ctx context.Context) {
 	if k.awaitWord(ctx) {
 		k.shut(ctx)
 	}
 }
 
-// awaitWord waits until init was given its word, or never will be, and says which.
+// awaitWord waits until init was given its word, or will never get it. It reports whether init was given it.
 func (k *keeper) awaitWord(ctx context.Context) bool {
 	select {
 	case <-k.given:
@@ -159,7 +159,7 @@ func (k *keeper) awaitWord(ctx context.Context) bool {
 	return false
 }
 
-// write writes to init, or after it to the agent, once the sandbox runs.
+// write writes to init, or after init to the agent, once the sandbox runs.
 func (k *keeper) write(ctx context.Context, data []byte) error {
 	if !k.awaitStart(ctx) || k.stdin == nil {
 		return io.ErrClosedPipe
@@ -174,7 +174,7 @@ func (k *keeper) shut(ctx context.Context) {
 	}
 }
 
-// awaitStart waits until the sandbox runs, or never will, and says which.
+// awaitStart waits until the sandbox runs, or will never run. It reports whether it runs, or ran.
 func (k *keeper) awaitStart(ctx context.Context) bool {
 	select {
 	case <-k.running:
@@ -182,7 +182,7 @@ func (k *keeper) awaitStart(ctx context.Context) bool {
 	case <-ctx.Done():
 	}
 	select {
-	case <-k.running: // also where it has ended since
+	case <-k.running: // even if it has ended since
 		return true
 	default:
 		return false

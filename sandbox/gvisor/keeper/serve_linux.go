@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// accept takes watchers until the listener is closed.
+// accept accepts watchers until the listener is closed.
 func (k *keeper) accept(ctx context.Context) {
 	for {
 		conn, err := k.listener.Accept()
@@ -32,24 +32,25 @@ func (k *keeper) accept(ctx context.Context) {
 	}
 }
 
-// What bounds the line with which a watcher says what it has had, or what it wants.
+// These constants bound a watcher's first line: the progress that it has, or one of the words below.
 const (
 	maxHello  = 256
 	helloTime = 10 * time.Second
 )
 
-// What a watcher says that wants no output. It comes on a line of its own, since others may be full of input or unread.
+// These are the words of watchers that want no output. A watcher sends them on a connection of its own, because others
+// may be blocked by input or unread output.
 const (
 	killHello  = "kill\n"  // end the sandbox
-	leaveHello = "leave\n" // end it, and wait for no reader
-	endHello   = "end\n"   // tell how it ended, when it has
-	runHello   = "run\n"   // a run comes into the sandbox; an Arrive follows
+	leaveHello = "leave\n" // end it, and do not wait for readers
+	endHello   = "end\n"   // report how it ended, when it has ended
+	runHello   = "run\n"   // a run comes into the sandbox; an Arrive frame follows
 )
 
-// greet reads what a watcher wants. What remains to be done for it is returned. The first watcher, which started the keeper, is
-// the only one that may release the sandbox.
+// greet reads a watcher's first line. It returns a function for the rest of the work, or nil. Only the first watcher,
+// which started the keeper, may release the sandbox.
 func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend func(context.Context)) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })() // a connection that says nothing is not waited for
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // do not wait for a silent connection
 	in := bufio.NewReaderSize(conn, maxHello)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
 	hello, err := in.ReadSlice('\n')
@@ -86,7 +87,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 	}
 }
 
-// greetRun takes what a watcher says of the run that comes into the sandbox, and answers.
+// greetRun reads the Arrival of a run, and answers.
 func (k *keeper) greetRun(conn net.Conn, in io.Reader) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(helloTime))
@@ -106,7 +107,7 @@ func (k *keeper) greetRun(conn net.Conn, in io.Reader) {
 	_ = output.Frame{Kind: output.Done}.Write(conn)
 }
 
-// take opens the doors of a run, and learns its time. It does so once, and not when init was given its word.
+// take opens the doors of a run, and stores its time. It works only once, and only before init was given its word.
 func (k *keeper) take(a Arrival) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,7 +127,7 @@ func (k *keeper) take(a Arrival) error {
 	return nil
 }
 
-// attend talks to a watcher, and listens to it meanwhile. A watcher that is gone holds nothing up.
+// attend talks to a watcher and listens to it at the same time. A watcher that is gone holds nothing up.
 func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		ctx, stop := context.WithCancel(ctx)
@@ -137,18 +138,18 @@ func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(conte
 			stop()
 		})
 		if isGone(talk(ctx)) {
-			listening.Wait() // what it has said before is heard to the end
+			listening.Wait() // read everything that it has sent before
 		}
-		stop() // a watcher that does not hear the end finds it in the box
+		stop() // a watcher that misses the end finds it in the box
 		conn.Close()
 		listening.Wait()
 	}
 }
 
-// isGone says whether a write failed because the other side is gone.
+// isGone reports whether a write failed because the other side is gone.
 func isGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
-// send is the watcher's view: that it runs, the output, the end.
+// send sends a watcher everything: that the sandbox runs, the output, the end.
 func (k *keeper) send(ctx context.Context, conn net.Conn, reader *output.Reader, progress output.Progress) error {
 	if k.awaitStart(ctx) {
 		if err := (output.Frame{Kind: output.Running}).Write(conn); err != nil {
@@ -178,7 +179,7 @@ func (k *keeper) send(ctx context.Context, conn net.Conn, reader *output.Reader,
 	return k.sendEnd(ctx, conn)
 }
 
-// sendEnd waits for the end and tells it.
+// sendEnd waits for the end and sends it.
 func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 	select {
 	case <-k.ended:
@@ -192,8 +193,9 @@ func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 	return output.Frame{Kind: output.Ended, Bytes: text}.Write(conn)
 }
 
-// listen obeys a watcher until it goes. Only a release is the word: input waits until init was given that, since init would take
-// it for the word, and with the first watcher, which alone could give it, the keeper breaks off.
+// listen obeys a watcher until it goes away. Input waits until init was given its word, because init would take the
+// input for the word. If the first watcher sends anything before its release, listen returns at once: only this watcher
+// could release init, so waiting would never end.
 func (k *keeper) listen(ctx context.Context, in io.Reader, first bool) {
 	for {
 		f, err := output.ReadFrame(in)

@@ -16,19 +16,20 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// The capabilities that gVisor leaves its gofer: it opens files as the sandbox's users would, and has shut itself into their
-// directory. CAP_CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID and SYS_CHROOT, by their numbers.
+// goferRights are the capabilities that gVisor leaves its gofer. The gofer needs them to open files as the sandbox's
+// users would; it has confined itself to the sandbox's directory. By their numbers they are CAP_CHOWN, DAC_OVERRIDE,
+// DAC_READ_SEARCH, FOWNER, FSETID and SYS_CHROOT.
 const goferRights = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<18
 
-// Observer looks at sandboxes of a launcher.
+// Observer looks at the sandboxes of a launcher.
 type Observer struct {
-	Program  string // that the launcher has chosen
-	Ordinary bool   // the launcher is an ordinary user's
+	Program  string // the runtime's path, as the launcher has chosen it
+	Ordinary bool   // the launcher runs as an ordinary user
 	Groups   groups.Groups
-	Shared   []string // the host's places that are in each sandbox with the host's programs
+	Shared   []string // places of the host that are in each sandbox with the host's programs
 }
 
-// Attest compares a sandbox that holds with its record.
+// Attest compares a held sandbox with its record.
 func (o Observer) Attest(r boxes.Record, box keeper.Box) (sandbox.Attestation, error) {
 	s := subject{o, string(r.Sandbox), box}
 	sentry, gofer, err := s.findProcesses()
@@ -38,14 +39,14 @@ func (o Observer) Attest(r boxes.Record, box keeper.Box) (sandbox.Attestation, e
 	defer sentry.Close()
 	defer gofer.Close()
 	sentryIs, goferIs := attest.Rights{UID: command.SentryUser}, attest.Rights{Capabilities: goferRights}
-	if s.Ordinary { // in a user namespace of its own the runtime may drop everything
+	if s.Ordinary { // in a user namespace of its own the runtime can drop everything
 		sentryIs.UID, goferIs.UID = uint32(os.Geteuid()), uint32(os.Geteuid())
 	} else if goferIs.Bounding, err = attest.Undroppable(); err != nil {
 		return sandbox.Attestation{}, err
 	}
 	var seen attest.Look
 	seen.See("gVisor", fmt.Sprintf("sentry %d and gofer %d, of the sandbox's keeper, the program that was chosen", sentry.Pid(), gofer.Pid()))
-	looks := []func(*attest.Look) error{ // each takes as long as the others, and none changes anything
+	looks := []func(*attest.Look) error{ // each takes as long as the other, and neither changes anything
 		func(look *attest.Look) error {
 			return firstOf(
 				func() error { return sentry.CheckRights(look, "sentry", sentryIs) },
@@ -60,7 +61,7 @@ func (o Observer) Attest(r boxes.Record, box keeper.Box) (sandbox.Attestation, e
 				func() error { return gofer.CheckRights(look, "gofer", goferIs) },
 				func() error { return gofer.CheckNamespaces(look, "gofer", "pid", "ipc", "uts", "mnt", "net") },
 				func() error { return gofer.CheckNetwork(look, "gofer") },
-				// there is nothing else that the gofer could show to the sandbox
+				// The gofer can show nothing else to the sandbox.
 				func() error { return gofer.CheckMounts(look, "gofer's mounts", r.Wanted, s.isCover) },
 			)
 		},
@@ -91,16 +92,16 @@ func firstOf(checks ...func() error) error {
 	return nil
 }
 
-// subject is the sandbox that is looked at.
+// subject is the sandbox under inspection.
 type subject struct {
 	Observer
 	id  string
 	box keeper.Box
 }
 
-// findProcesses finds the sentry, which the runtime names, and the gofer, which is the other child of the sentry's parent. A
-// process counts only if it is in the sandbox's control group, or where there are none has our keeper for a parent, and
-// executes gVisor's program.
+// findProcesses finds the sentry, whose pid the runtime has written down, and the gofer, the other child of the
+// sentry's parent. A process counts only if it executes gVisor's program and is in the sandbox's control group. If
+// there are no groups, it has to be a child of our keeper instead.
 func (s subject) findProcesses() (sentry, gofer *attest.Process, err error) {
 	pid, err := s.box.Sentry()
 	if err != nil {
@@ -142,7 +143,7 @@ func (s subject) findGofer(parent, sentry int) (*attest.Process, error) {
 	return s.openRuntime(children[0])
 }
 
-// openRuntime takes hold of a process of the sandbox's runtime.
+// openRuntime opens a handle on a process of the sandbox's runtime, and proves that it is one.
 func (s subject) openRuntime(pid int) (*attest.Process, error) {
 	p, err := attest.Open(pid)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s subject) proveRuntime(p *attest.Process) error {
 		return err
 	}
 	program.Close()
-	info, err := os.Stat(s.Program) // no other user can put another one there: runsc.Find has made sure
+	info, err := os.Stat(s.Program) // runsc.Find has made sure that no other user can exchange it
 	if err != nil {
 		return fmt.Errorf("look for gVisor: %w", err)
 	}
@@ -177,11 +178,11 @@ func (s subject) proveRuntime(p *attest.Process) error {
 	return nil
 }
 
-// proveBelongs makes sure that a process is the sandbox's.
+// proveBelongs makes sure that a process belongs to the sandbox.
 func (s subject) proveBelongs(p *attest.Process) error {
 	want := "in the sandbox's control group"
 	belongs, err := p.InGroup(func(element string) bool { return element == s.id })
-	if s.Groups.Err() != nil { // it has none
+	if s.Groups.Err() != nil { // the process is in no group
 		var parent int
 		want = "a child of the sandbox's keeper"
 		parent, err = p.Parent()
@@ -193,11 +194,11 @@ func (s subject) proveBelongs(p *attest.Process) error {
 	return &sandbox.DifferenceError{Differences: []sandbox.Difference{{What: fmt.Sprintf("process %d", p.Pid()), Want: want, Got: "somewhere else"}}}
 }
 
-// checkLimits compares what the kernel bounds with what was asked for.
+// checkLimits compares the kernel's bounds with the planned ones.
 func (s subject) checkLimits(look *attest.Look, sentry *attest.Process, r boxes.Record) error {
 	plan := s.Groups.Plan(string(r.Sandbox), r.Limits)
 	if plan == nil {
-		return nil // the guarantees say so
+		return nil // the guarantees tell that there are no limits
 	}
 	got, err := sentry.Bounds()
 	if err != nil {
@@ -215,7 +216,7 @@ func (s subject) checkLimits(look *attest.Look, sentry *attest.Process, r boxes.
 	return nil
 }
 
-// checkSentryMounts makes sure that the sentry sees no file of the host's: an empty, read-only root and nothing else.
+// checkSentryMounts makes sure that the sentry sees no file of the host: only an empty, read-only root.
 func checkSentryMounts(look *attest.Look, sentry *attest.Process) error {
 	mounts, err := sentry.Mounts()
 	if err != nil {
@@ -230,8 +231,9 @@ func checkSentryMounts(look *attest.Look, sentry *attest.Process) error {
 	return nil
 }
 
-// isCover says whether a mount is one of those that an ordinary user lays over what is mounted below the host's programs, or one
-// of these itself. What is below our own read-only places is the host's, and read-only.
+// isCover reports whether a mount is read-only and lies below one of the host's shared places. An ordinary user's
+// launcher cannot leave out the mounts below the host's programs, so it covers them; both they and their covers lie
+// there. All of them belong to the host.
 func (s subject) isCover(m attest.Mount) bool {
 	if !s.Ordinary || !m.Has("ro") {
 		return false

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Death tells when a process has ended, by a handle of it (pidfd).
+// Death tells when a process has ended, through a handle (pidfd).
 type Death struct{ process *os.File }
 
-// Death returns a handle of the process that has the number now. Reading from the Process after this call proves that both
-// are the same.
+// Death returns a handle on the process that has the number now. If the caller can still read from the Process after
+// this call, both are the same process.
 func (p *Process) Death() (*Death, error) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *Process) Death() (*Death, error) {
 	return &Death{os.NewFile(uintptr(fd), "pidfd")}, nil
 }
 
-// Close closes the handle. A nil Death has none.
+// Close closes the handle. It does nothing for a nil Death.
 func (d *Death) Close() error {
 	if d == nil {
 		return nil
@@ -29,15 +29,15 @@ func (d *Death) Close() error {
 	return d.process.Close()
 }
 
-// deathTime is how long a process may take to end after its last output. deathLook is how often we check whether a caller
-// still waits.
+// deathTime bounds how long a process may take to end after its last output. deathLook is how often we check whether
+// the caller still waits.
 const (
 	deathTime = 2 * time.Second
 	deathLook = 100 * time.Millisecond
 )
 
-// Await waits for the end of a process that is about to end, and says whether it has. A process 1 ends after all others of its
-// namespace.
+// Await waits for the end of a process that is about to end, and reports whether it has ended. A process 1 ends after
+// all other processes of its namespace.
 func (d *Death) Await(ctx context.Context) bool {
 	conn, err := d.process.SyscallConn()
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *Death) Await(ctx context.Context) bool {
 			n, err := unix.Poll(poll, int(deathLook.Milliseconds()))
 			dead = err == nil && n > 0 && poll[0].Revents&unix.POLLIN != 0
 		})
-		if err != nil { // it was closed
+		if err != nil { // the handle was closed
 			return false
 		}
 	}

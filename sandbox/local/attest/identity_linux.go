@@ -11,14 +11,14 @@ import (
 	"torno/sandbox"
 )
 
-// capabilitySets are all that a process has.
+// capabilitySets are the capability sets of a process.
 var capabilitySets = []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
 
-// status is the text of a /proc/<pid>/status behind the end of a line: lines of a key, a colon and what it has. A process chooses its
-// own name in it, in which the kernel writes the end of a line otherwise.
+// status is the text of a /proc/<pid>/status with a line break in front, so that each line is a line break, a key, a
+// colon and a value. A process chooses its own name in this text; the kernel escapes a line break in it.
 type status string
 
-// of is what a key has, with one blank between its parts; "" where the key is not there.
+// of returns the value of a key, with one blank between its parts, or "" if the key is missing.
 func (s status) of(key string) string {
 	_, rest, found := strings.Cut(string(s), "\n"+key+":")
 	if !found {
@@ -30,7 +30,8 @@ func (s status) of(key string) string {
 
 func (p *Process) status() (status, error) { return p.statusOf(strconv.Itoa(p.pid)) }
 
-// statusOf is the same of one thread. One that is dead or about to die holds nothing, whatever else it shows.
+// statusOf reads the status of one thread. It returns an error if the thread is dead or about to die: such a thread
+// does not hold, whatever else its status shows.
 func (p *Process) statusOf(thread string) (status, error) {
 	text, err := p.read("task/" + thread + "/status")
 	if err != nil {
@@ -43,8 +44,8 @@ func (p *Process) statusOf(thread string) (status, error) {
 	return s, nil
 }
 
-// isDying says whether a thread is dead, or its process was killed and has not got round to dying. That it was, its process's pending signals
-// still say when its threads have begun to.
+// isDying reports whether a thread is dead, or whether its process was killed but has not died yet. In the second case
+// the process's pending signals still show the kill, even when its threads have begun to die.
 func isDying(s status) bool {
 	state, _, _ := strings.Cut(s.of("State"), " ")
 	pending, err := strconv.ParseUint(s.of("ShdPnd"), 16, 64)
@@ -70,7 +71,7 @@ func (p *Process) CheckIdentity(look *Look, want Identity) error {
 	return nil
 }
 
-// checkPowers compares what a process of ours never has.
+// checkPowers compares the privileges that a process of ours never has.
 func (p *Process) checkPowers(look *Look, s status) {
 	for _, set := range capabilitySets {
 		look.Compare(set, strings.Repeat("0", 16), s.of(set))
@@ -78,8 +79,8 @@ func (p *Process) checkPowers(look *Look, s status) {
 	look.Compare("no_new_privs", "1", s.of("NoNewPrivs"))
 }
 
-// CheckRights compares what every thread of the process may do: whose it is, and that it has no capability but the allowed ones,
-// gains none, and is under a filter of system calls.
+// CheckRights compares the rights of every thread of the process. Each thread must belong to the right user, have only
+// allowed capabilities, gain none, and be under a filter of system calls.
 func (p *Process) CheckRights(look *Look, what string, want Rights) error {
 	threads, err := p.threads()
 	if err != nil {
@@ -96,7 +97,7 @@ func (p *Process) CheckRights(look *Look, what string, want Rights) error {
 	return nil
 }
 
-// compare notes every right that one thread should not have. Rights that are as they should be are noted once, for all threads.
+// compare notes the wrong rights of a thread. The caller notes the correct rights once for all threads.
 func (r Rights) compare(look *Look, what string, s status) {
 	if got, want := s.of("Uid"), strings.TrimSpace(strings.Repeat(fmt.Sprint(r.UID)+" ", 4)); got != want {
 		look.Differ(what+": user ids", want, got)
@@ -117,8 +118,8 @@ func (r Rights) compare(look *Look, what string, s status) {
 	}
 }
 
-// Undroppable are the capabilities that no program of ours can take out of its bounding set: ours, where we may not drop one. A
-// program that gains nothing (no_new_privs) does not get them from there.
+// Undroppable returns the capabilities that a program of ours cannot take out of its bounding set: our own bounding
+// set, if we may not drop from it. A program that gains nothing (no_new_privs) cannot get capabilities from this set.
 func Undroppable() (uint64, error) {
 	self, err := Open(os.Getpid())
 	if err != nil {
@@ -136,7 +137,7 @@ func Undroppable() (uint64, error) {
 	return strconv.ParseUint(s.of("CapBnd"), 16, 64)
 }
 
-// Parent is the process's parent.
+// Parent returns the pid of the process's parent.
 func (p *Process) Parent() (int, error) {
 	s, err := p.status()
 	if err != nil {
@@ -145,7 +146,7 @@ func (p *Process) Parent() (int, error) {
 	return strconv.Atoi(s.of("PPid"))
 }
 
-// threads are the process's threads, by the names of their directories.
+// threads lists the process's threads by the names of their directories.
 func (p *Process) threads() ([]string, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), "task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -177,7 +178,7 @@ func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) erro
 	return nil
 }
 
-// namespace names the process's namespace of a kind.
+// namespace returns the name of the process's namespace of one kind.
 func (p *Process) namespace(kind string) (string, error) {
 	name, err := p.readlink("ns/" + kind)
 	if err != nil {
@@ -186,7 +187,7 @@ func (p *Process) namespace(kind string) (string, error) {
 	return name, nil
 }
 
-// CheckNetwork compares the network devices that the process sees: a loopback, or none at all.
+// CheckNetwork checks the network devices that the process sees: only a loopback, or none at all.
 func (p *Process) CheckNetwork(look *Look, what string) error {
 	text, err := p.read("net/dev")
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"torno/sandbox"
 )
 
-// ErrCannotLook says that the host cannot see into a process. It says nothing of the sandbox.
+// ErrCannotLook says that the host cannot look into a process. It says nothing about the sandbox.
 var ErrCannotLook = errors.New("the host cannot look into the sandbox")
 
-// CannotLookError says what the host cannot look at, and what would let it. It is an ErrCannotLook.
+// CannotLookError says what is closed to the host, and what the host needs to look into it. It is an ErrCannotLook.
 type CannotLookError struct {
 	What, Needs string
-	Err         error // nil where there is none beneath
+	Err         error // the cause, or nil
 }
 
 func (e *CannotLookError) Error() string {
@@ -22,21 +22,21 @@ func (e *CannotLookError) Error() string {
 
 func (e *CannotLookError) Unwrap() []error { return []error{ErrCannotLook, e.Err} }
 
-// Look collects what is seen of a sandbox, and what differs from its Spec.
+// Look collects observations of a sandbox, and the differences from its Spec.
 type Look struct {
 	seen        []sandbox.Observation
 	differences []sandbox.Difference
 }
 
-// See notes what was seen.
+// See notes an observation.
 func (l *Look) See(what, value string) {
 	l.seen = append(l.seen, sandbox.Observation{What: what, Value: value})
 }
 
-// maxDifferences bounds how many differences are told: the first is reason enough.
+// maxDifferences bounds how many differences are reported: the first is reason enough to refuse.
 const maxDifferences = 8
 
-// Differ notes a difference, once.
+// Differ notes a difference, unless it is noted already.
 func (l *Look) Differ(what, want, got string) {
 	d := sandbox.Difference{What: what, Want: want, Got: got}
 	if len(l.differences) < maxDifferences && !slices.Contains(l.differences, d) {
@@ -44,7 +44,7 @@ func (l *Look) Differ(what, want, got string) {
 	}
 }
 
-// Compare notes what was seen, and a difference where it is not what is wanted.
+// Compare notes an observation, and a difference if got is not want.
 func (l *Look) Compare(what, want, got string) {
 	l.See(what, got)
 	if got != want {
@@ -52,7 +52,7 @@ func (l *Look) Compare(what, want, got string) {
 	}
 }
 
-// Add adds what another look has found.
+// Add adds the observations and differences of another look.
 func (l *Look) Add(other *Look) {
 	l.seen = append(l.seen, other.seen...)
 	for _, d := range other.differences {
@@ -60,7 +60,7 @@ func (l *Look) Add(other *Look) {
 	}
 }
 
-// Attestation is what came of the look.
+// Attestation returns the result of the look.
 func (l *Look) Attestation() (sandbox.Attestation, error) {
 	if len(l.differences) > 0 {
 		return sandbox.Attestation{}, &sandbox.DifferenceError{Differences: l.differences}

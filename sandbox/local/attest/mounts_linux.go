@@ -16,20 +16,20 @@ import (
 // Mount is a mount that a process sees.
 type Mount struct {
 	ID      uint64
-	Root    string // which directory of its file system is mounted
+	Root    string // the directory of its file system that is mounted
 	Point   string
-	Options []string // of the mount itself
-	Kind    string   // of the file system
+	Options []string // options of the mount itself
+	Kind    string   // type of the file system
 }
 
-// Has says whether the mount has an option, as "ro" or "nosuid".
+// Has reports whether the mount has an option, such as "ro" or "nosuid".
 func (m Mount) Has(option string) bool { return slices.Contains(m.Options, option) }
 
 func (m Mount) String() string {
 	return fmt.Sprintf("%s at %s (%s)", m.Kind, m.Point, strings.Join(m.Options, ","))
 }
 
-// Mounts are all that the process sees below its root, in the kernel's order.
+// Mounts returns all mounts that the process sees below its root, in the kernel's order.
 func (p *Process) Mounts() ([]Mount, error) {
 	text, err := p.read("mountinfo")
 	if err != nil {
@@ -53,10 +53,10 @@ func (p *Process) Mounts() ([]Mount, error) {
 	return all, nil
 }
 
-// unescape undoes the kernel's \ooo for blanks and backslashes.
+// unescape undoes the kernel's \ooo escapes.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace
 
-// root is the process's root directory, held.
+// root opens the process's root directory.
 func (p *Process) root() (*os.File, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *Process) root() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "root"), nil
 }
 
-// view is what the process sees, and as whom.
+// view is a process's root directory together with its user.
 type view struct {
 	root *os.File
 	user mounts.User
@@ -84,8 +84,8 @@ func (p *Process) view() (v view, err error) {
 	return v, err
 }
 
-// open finds a path without a link on the way. Where a directory on it is closed to root, in a mount in which root's capabilities do not
-// count (mounts.IDMaps.Reading), it goes with the rights of the process's user.
+// open finds a path without following a link. Some directories are closed to root because they lie in a mount where
+// root's capabilities do not count (mounts.IDMaps.Reading). For these, open uses the rights of the process's user.
 func (v view) open(path string) (fd int, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
@@ -101,8 +101,8 @@ func (v view) open(path string) (fd int, err error) {
 	return fd, err
 }
 
-// CheckMounts compares every mount that the process sees. Each wanted mount must lie at its target, any other mount must be
-// known, and no mount may lie over another one.
+// CheckMounts compares every mount that the process sees. Each wanted mount must lie at its target, any other mount
+// must be known, and no mount may cover another mount.
 func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(Mount) bool) error {
 	all, err := p.Mounts()
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(
 	return nil
 }
 
-// isOverAnother says whether a mount lies over an earlier one that is not the one over which it may lie.
+// isOverAnother reports whether a mount covers an earlier mount that it may not cover.
 func isOverAnother(m Mount, earlier []Mount, wants []Want) bool {
 	var over []uint64
 	for _, other := range earlier {
@@ -143,8 +143,8 @@ func isOverAnother(m Mount, earlier []Mount, wants []Want) bool {
 	})
 }
 
-// check compares what lies at a path of a view, found without a link, with what should be there, and the flags of the
-// mount that it lies in, which must begin there.
+// check compares the file or directory at the target, found without following a link, with the wanted one. The mount
+// around it must begin exactly there, and its flags must be right.
 func (w Want) check(look *Look, view view, all []Mount) error {
 	fd, err := view.open(w.Target)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
@@ -174,7 +174,7 @@ func (w Want) check(look *Look, view view, all []Mount) error {
 	return nil
 }
 
-// readlink reads a link of the process's directory.
+// readlink reads a link in the process's directory.
 func (p *Process) readlink(name string) (string, error) {
 	var buffer [unix.PathMax]byte
 	n, err := unix.Readlinkat(int(p.dir.Fd()), name, buffer[:])

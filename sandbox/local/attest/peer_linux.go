@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RootBehind is the directory below which the process behind a unix socket finds its files, as an engine the programs of its
-// machine: a watcher in a container has others. Where that process is not to be seen, the host cannot look into its sandboxes
-// either, and the directory is our own root.
+// RootBehind returns the directory where the process behind a unix socket has its root. An engine finds its machine's
+// programs there; a watcher in a container has other programs at its own root. If the process cannot be seen, the host
+// cannot look into the engine's sandboxes either, and RootBehind returns our own root.
 func RootBehind(ctx context.Context, socket string) string {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"torno/sandbox"
 )
 
-// Process is a process that is looked at, by a handle on its directory in /proc.
+// Process is a process under inspection, through a handle on its directory in /proc.
 type Process struct {
 	pid int
 	dir *os.File
 }
 
-// Open takes hold of a process. It may be gone by now: then everything that is asked of it fails.
+// Open opens a handle on a process. If the process has ended by then, every later call on the handle fails.
 func Open(pid int) (*Process, error) {
 	dir, err := os.OpenFile("/proc/"+strconv.Itoa(pid), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,19 +35,20 @@ func Open(pid int) (*Process, error) {
 	return &Process{pid: pid, dir: dir}, nil
 }
 
-// Pid is the process's number.
+// Pid returns the process's number.
 func (p *Process) Pid() int { return p.pid }
 
 // Close closes the handle of the process.
 func (p *Process) Close() error { return p.dir.Close() }
 
-// maxText bounds what is read of one file of a process. Most have less than usualText; a look reads one for each thread.
+// maxText bounds how much is read of one file of a process. Most files have less than usualText; a look reads one file
+// for each thread.
 const (
 	usualText = 4 << 10
 	maxText   = 4 << 20
 )
 
-// read reads a file of the process's directory.
+// read reads a file in the process's directory.
 func (p *Process) read(name string) ([]byte, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -72,7 +73,8 @@ func (p *Process) read(name string) ([]byte, error) {
 	return text[:maxText], nil
 }
 
-// explain tells a process that may not be looked at apart.
+// explain turns an error into a CannotLookError if the process may not be looked at, or into ErrNotHeld if it has
+// ended.
 func (p *Process) explain(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return &CannotLookError{"/proc/PID/" + name + " of a sandbox's process is closed to it", "it needs the right to trace (CAP_SYS_PTRACE)", err}
@@ -83,15 +85,16 @@ func (p *Process) explain(name string, err error) error {
 	return fmt.Errorf("look at process %d: %w", p.pid, &fs.PathError{Op: "open", Path: name, Err: err})
 }
 
-// HasEnded says whether the process is dead or dying, though its parent may not have heard of it. The kernel tells little and other things of a
-// dead process: under version 1 of control groups it is in none.
+// HasEnded reports whether the process is dead or dying, even if its parent does not know it yet. For a dead process
+// the kernel shows little, and partly something else: under version 1 of control groups, for example, it shows no
+// groups.
 func (p *Process) HasEnded() bool {
 	_, err := p.status()
 	return errors.Is(err, sandbox.ErrNotHeld)
 }
 
-// OrEnded is what is wrong with a sandbox, or, where one of the processes has ended that were looked at, that the sandbox does not hold any more:
-// then what was seen says nothing of how it was made.
+// OrEnded returns err, unless one of the inspected processes has ended. Then it returns ErrNotHeld, because
+// observations of a process that has ended say nothing about how the sandbox was made.
 func OrEnded(err error, seen ...*Process) error {
 	if err == nil || errors.Is(err, sandbox.ErrNotHeld) {
 		return err
@@ -104,14 +107,14 @@ func OrEnded(err error, seen ...*Process) error {
 	return err
 }
 
-// File is what tells one file from another, and one state of it from the next.
+// File identifies a file, and one state of it.
 type File struct {
 	Device, Inode uint64
 	Size          int64
 	Changed       unix.Timespec
 }
 
-// Program is the file that the process executes, opened.
+// Program returns the file that the process executes, opened.
 func (p *Process) Program() (File, *os.File, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), "exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -126,7 +129,7 @@ func (p *Process) Program() (File, *os.File, error) {
 	return File{Device: uint64(st.Dev), Inode: st.Ino, Size: st.Size, Changed: st.Ctim}, program, nil
 }
 
-// Groups are the process's control groups as the kernel lists them: "controllers" to path, "" for version 2.
+// Groups returns the process's control groups as the kernel lists them: "controllers" to path, "" for version 2.
 func (p *Process) Groups() (map[string]string, error) {
 	text, err := p.read("cgroup")
 	if err != nil {
@@ -145,7 +148,7 @@ func (p *Process) Groups() (map[string]string, error) {
 	return groups, nil
 }
 
-// Bounds are what the process's control groups bound.
+// Bounds returns the bounds of the process's control groups.
 func (p *Process) Bounds() (cgroups.Bounds, error) {
 	groups, err := p.Groups()
 	if err != nil {
@@ -158,7 +161,7 @@ func (p *Process) Bounds() (cgroups.Bounds, error) {
 	return bounds, err
 }
 
-// MemoryOf is how much memory the control group of a process has in use; 0 where that is not known.
+// MemoryOf returns how much memory the control group of a process has in use, or 0 if that is not known.
 func MemoryOf(pid int) int64 {
 	p, err := Open(pid)
 	if err != nil {
@@ -172,8 +175,8 @@ func MemoryOf(pid int) int64 {
 	return bounds.Used
 }
 
-// InGroup says whether one of the process's control groups has an element of that name in its path. A process cannot leave
-// its groups.
+// InGroup reports whether one of the process's control groups has a path with an element that is accepts. A process
+// cannot leave its groups.
 func (p *Process) InGroup(is func(element string) bool) (bool, error) {
 	groups, err := p.Groups()
 	if err != nil {
@@ -187,7 +190,7 @@ func (p *Process) InGroup(is func(element string) bool) (bool, error) {
 	return false, nil
 }
 
-// Children are the processes that have this one for a parent.
+// Children returns the pids of the process's children.
 func (p *Process) Children() ([]int, error) {
 	text, err := p.read(filepath.Join("task", strconv.Itoa(p.pid), "children"))
 	if err != nil {

@@ -14,13 +14,13 @@ type Program struct {
 	digest [sha256.Size]byte
 
 	mu   sync.Mutex
-	seen File // the file that had this content when it was read last
+	seen File // the file that had this content when it was last read
 }
 
-// KnownProgram is the program with a content.
+// KnownProgram returns the program with this content.
 func KnownProgram(content []byte) *Program { return &Program{digest: sha256.Sum256(content)} }
 
-// Check compares the program that a process executes. The file is read once, and again when it was changed.
+// Check compares the program that a process executes. It reads the file once, and again only if the file was changed.
 func (p *Program) Check(process *Process) error {
 	found, content, err := process.Program()
 	if err != nil {

@@ -18,18 +18,19 @@ import (
 	"torno/sandbox"
 )
 
-// hostEtc lists the files of the host's /etc that a child sees, if they exist and every user of the host may read them: how to
-// find libraries and programs, which certificates to trust, and names that are the same everywhere.
+// hostEtc lists the files of the host's /etc that a child sees, if they exist and every user of the host may read them.
+// They tell how to find libraries and programs and which certificates to trust, or hold names that are the same
+// everywhere.
 var hostEtc = []string{
 	"alternatives", "ca-certificates", "ca-certificates.conf", "ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem",
 	"pki/ca-trust/extracted", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf",
 	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "os-release", "protocols", "services", "mime.types",
 }
 
-// Hostname is every sandbox's: the host's name is no business of a child's.
+// Hostname is the host name in every sandbox: a child need not know the host's name.
 const Hostname = "sandbox"
 
-// ourEtc is what is the same in every sandbox. There is no name service and no network.
+// ourEtc holds the files that are the same in every sandbox. There is no name service and no network.
 var ourEtc = map[string]string{
 	"hostname":      Hostname + "\n",
 	"hosts":         "127.0.0.1\tlocalhost " + Hostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n",
@@ -37,10 +38,10 @@ var ourEtc = map[string]string{
 	"nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\nprotocols: files\nservices: files\n",
 }
 
-// UserDir is the part of the run directory that stands for the files of /etc which differ between sandboxes.
+// UserDir is the part of the run directory for the files of /etc that differ between sandboxes.
 const UserDir = "etc"
 
-// UserEtc are those files by their names: the only user and the only group.
+// UserEtc returns these files by name: they hold the only user and the only group.
 func UserEtc(uid, gid uint32) map[string]string {
 	return map[string]string{
 		"passwd": fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\n", uid, gid, sandbox.Home),
@@ -48,20 +49,22 @@ func UserEtc(uid, gid uint32) map[string]string {
 	}
 }
 
-// ImageEtc are the files of our /etc that lie over those of an image. Those of UserEtc do, too.
+// ImageEtc returns the files of our /etc that cover an image's files. The files of UserEtc cover an image's files too.
 func ImageEtc() []string { return []string{"hostname", "hosts", "resolv.conf"} }
 
-// Bounds of what is copied from the host's /etc.
+// These bounds limit how much is copied from the host's /etc.
 const (
 	maxEtcFile  = 16 << 20
 	maxEtcTotal = 64 << 20
 )
 
-// layEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
-// its path. It is named by its content: sandboxes of an earlier life may still see an older one. A start that finds its content laid
-// writes nothing: making some hundred links takes a good part of a second on a slow file system. What lies there is read before it is
-// trusted, as a power cut can leave a directory that has its name and lacks its files; so nothing needs to be flushed. One watcher at a
-// time works in dir.
+// layEtc makes a directory beneath dir that stands for /etc in sandboxes with the host's programs, and returns its
+// path. The directory is named after its content: sandboxes from before a restart may still see an older one.
+//
+// If a start finds its content already laid, it writes nothing, because making some hundred links takes a good part of
+// a second on a slow file system. It trusts an existing directory only after reading it: a power cut can leave a
+// directory that has the right name but lacks files. So nothing needs to be flushed. Only one watcher at a time works
+// in dir.
 func layEtc(hostRoot, dir string) (string, error) {
 	from := filepath.Join(hostRoot, "etc")
 	s := &etcTree{from: from, sum: sha256.New()}
@@ -75,32 +78,32 @@ func layEtc(hostRoot, dir string) (string, error) {
 	if err := errors.Join(os.RemoveAll(next), os.Mkdir(next, 0o700)); err != nil { // a start that was killed may have left it
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
-	s = &etcTree{from: from, to: next, sum: sha256.New()} // the host's files may have changed meanwhile: what is written is summed up again
+	s = &etcTree{from: from, to: next, sum: sha256.New()} // the host's files may have changed: sum up anew
 	err := s.fill()
 	if err == nil && !isLaid(s.place(dir)) {
 		err = errors.Join(os.RemoveAll(s.place(dir)), os.Rename(next, s.place(dir)))
 	}
-	if err := errors.Join(err, os.RemoveAll(next)); err != nil { // after the rename there is nothing to remove
+	if err := errors.Join(err, os.RemoveAll(next)); err != nil { // does nothing after the rename
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
 	return s.place(dir), nil
 }
 
-// isLaid says whether a directory holds what its name says.
+// isLaid reports whether a directory has the content that its name stands for.
 func isLaid(place string) bool {
 	laid := &etcTree{from: place, sum: sha256.New()}
 	err := laid.copyAll(hostEtc, slices.Sorted(maps.Keys(ourEtc)), slices.Sorted(maps.Keys(UserEtc(0, 0))))
 	return err == nil && laid.place(filepath.Dir(place)) == place
 }
 
-// etcTree copies, or only reads where to is "". sum is over everything that it has read and written.
+// etcTree copies a tree. If to is "", it only reads. sum covers everything that it has read and written.
 type etcTree struct {
 	from, to string
 	sum      hash.Hash
 	total    int64
 }
 
-// place is where a tree with this sum lies in dir.
+// place returns the path, beneath dir, of a tree with this sum.
 func (s *etcTree) place(dir string) string {
 	return filepath.Join(dir, "etc-"+hex.EncodeToString(s.sum.Sum(nil)[:8]))
 }
@@ -136,7 +139,7 @@ func (s *etcTree) copyAll(lists ...[]string) error {
 	return nil
 }
 
-// copy brings over a file, a link as it is, or a directory. What others may not read on the host stays out.
+// copy copies a file, a directory, or a link as a link. Files that other users may not read on the host are left out.
 func (s *etcTree) copy(name string) error {
 	info, err := os.Lstat(filepath.Join(s.from, name))
 	switch {
@@ -197,7 +200,7 @@ func (s *etcTree) write(name string, content io.Reader) error {
 	return errors.Join(err, file.Chmod(0o644), file.Close())
 }
 
-// pour brings over a file's content.
+// pour copies the content of a file.
 func (s *etcTree) pour(to io.Writer, content io.Reader) error {
 	n, err := io.Copy(to, content)
 	if s.total += n; s.total > maxEtcTotal {
@@ -217,7 +220,7 @@ func (s *etcTree) link(name, target string) error {
 	return os.Symlink(target, filepath.Join(s.to, name))
 }
 
-// makeDir makes a directory with all above it, open to all users whatever our umask is.
+// makeDir makes a directory and everything above it, open to all users whatever our umask is.
 func (s *etcTree) makeDir(name string) error {
 	if name == "." {
 		return nil
@@ -236,7 +239,7 @@ func (s *etcTree) makeDir(name string) error {
 	return os.Chmod(path, 0o755)
 }
 
-// ignore takes one kind of error for none.
+// ignore returns nil for errors of one kind.
 func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil

@@ -18,7 +18,7 @@ func MakeDir(path string) error {
 	return nil
 }
 
-// WriteFile writes a file that is new and that every sandbox's user can read, whatever our umask is.
+// WriteFile writes a new file that the user of every sandbox can read, whatever our umask is.
 func WriteFile(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {

@@ -15,26 +15,26 @@ import (
 	"torno/sandbox"
 )
 
-// Layout is where a host keeps its programs: everything in /usr and links to it, or directories of their own.
+// Layout tells where a host keeps its programs: all in /usr, with links to it, or in separate directories.
 type Layout struct {
 	Links map[string]string
 	Dirs  []string
-	Local bool // there is a /usr/local, which is to be covered
+	Local bool // there is a /usr/local, which has to be covered
 }
 
-// programDirs are the places beside /usr that a host has programs and libraries in.
+// programDirs are the places beside /usr where a host may have programs and libraries.
 var programDirs = []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
-// merged are the links of a system that has all programs in /usr.
+// merged are the links of a system that has all its programs in /usr.
 var merged = map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
 
-// Read looks at a root directory. A link that leads anywhere but to where programs are is left out.
+// Read looks at a root directory. It leaves out a link that does not lead to a directory with programs.
 //
-// A watcher in an image with nothing but our own programs sees no system at all. The machine's is laid out then as that of every
-// distribution of today.
+// A watcher that runs in an image with only our own programs sees no system at all. Then Read assumes that the machine
+// is laid out like every distribution of today.
 func Read(root string) Layout {
 	local, err := os.Lstat(filepath.Join(root, "usr/local"))
-	layout := Layout{Links: map[string]string{}, Local: err == nil && local.IsDir()} // a link leads to what is shown anyway, or nowhere
+	layout := Layout{Links: map[string]string{}, Local: err == nil && local.IsDir()} // a link leads to a shown place or nowhere
 	for _, name := range programDirs {
 		info, err := os.Lstat(filepath.Join(root, name))
 		switch {
@@ -63,23 +63,23 @@ func leadsToPrograms(target string) bool {
 	return false
 }
 
-// emptyDirs are the directories of the empty root. The sandbox's mounts land on them.
+// emptyDirs are the directories of the empty root. The sandbox's mounts are placed on them.
 var emptyDirs = []string{
 	"dev", "etc", "home", strings.TrimPrefix(sandbox.Home, "/"), "proc", "run", "run/torno", "run/torno/bin",
 	"run/torno/run", "sys", "tmp", "usr",
 }
 
-// modes of those directories that are not open to be read only.
+// modes holds the modes of those directories that need more, or less, than reading for everybody.
 var modes = map[string]fs.FileMode{"tmp": fs.ModeSticky | 0o777, strings.TrimPrefix(sandbox.Home, "/"): 0o700}
 
 // Entry is a directory of the empty root, or a link.
 type Entry struct {
 	Name string // relative to the root
 	Mode fs.FileMode
-	Link string // where it leads; "" for a directory
+	Link string // the target of a link; "" for a directory
 }
 
-// Entries are all that the empty root consists of: what holds others first, and always in the same order.
+// Entries returns everything in the empty root, outer directories first, and always in the same order.
 func (l Layout) Entries() []Entry {
 	var all []Entry
 	for _, dir := range slices.Concat(emptyDirs, l.Dirs) {
@@ -91,7 +91,7 @@ func (l Layout) Entries() []Entry {
 	return all
 }
 
-// Lay makes the empty root in dir, which is made if it is missing. Parts of the root that are already there stay.
+// Lay makes the empty root in dir, and makes dir if it is missing. Parts of the root that exist already stay.
 func (l Layout) Lay(dir string) error {
 	if err := MakeDir(dir); err != nil {
 		return err
@@ -118,17 +118,18 @@ func (e Entry) create(path string) error {
 	return err
 }
 
-// Bind is a path of the host that a sandbox sees, read-only and without what is mounted below it.
+// Bind is a path of the host that a sandbox sees read-only, without the mounts below it.
 type Bind struct{ Source, Target string }
 
-// System is what a launcher shows of the host: where its programs are, and two directories of the launcher's own.
+// System tells what a launcher shows of the host: the places of its programs, and two directories of the launcher's
+// own.
 type System struct {
 	Layout Layout
 	Etc    string // stands for /etc
-	Empty  string // covers what is not the system's
+	Empty  string // covers directories that do not belong to the system
 }
 
-// Prepare looks at the host, and makes those two in dir.
+// Prepare looks at the host, and makes the two directories in dir.
 func Prepare(dir string) (s System, err error) {
 	s = System{Layout: Read("/"), Empty: filepath.Join(dir, "empty")}
 	if err := MakeDir(s.Empty); err != nil {
@@ -138,11 +139,11 @@ func Prepare(dir string) (s System, err error) {
 	return s, err
 }
 
-// Binds are all that a sandbox sees of it.
+// Binds returns everything that a sandbox sees of the system.
 func (s System) Binds() []Bind { return s.Layout.Binds(s.Etc, s.Empty) }
 
-// Around leaves out of binds what one of the targets takes the place of. It refuses a target in /usr that is the place of no
-// bind: there the host's programs are read-only, and nothing can be made to carry a mount.
+// Around removes each bind whose place one of the targets takes. It refuses a target in /usr where no bind lies: the
+// host's programs are read-only there, so nothing can be made to carry a mount.
 func Around(binds []Bind, targets []string) ([]Bind, error) {
 	has := func(target string) bool {
 		return slices.ContainsFunc(binds, func(b Bind) bool { return b.Target == target })
@@ -155,8 +156,9 @@ func Around(binds []Bind, targets []string) ([]Bind, error) {
 	return slices.DeleteFunc(slices.Clone(binds), func(b Bind) bool { return slices.Contains(targets, b.Target) }), nil
 }
 
-// Binds are the host's programs, and the directory etc in place of the host's. What the administrator put into
-// /usr/local is not the system's and is covered by empty. A later one may lie in an earlier one.
+// Binds returns the host's programs, and the directory etc in place of the host's /etc. Programs that the administrator
+// has put into /usr/local do not belong to the system, so the directory empty covers them. A later bind may lie in an
+// earlier one.
 func (l Layout) Binds(etc, empty string) []Bind {
 	all := []Bind{{"/usr", "/usr"}}
 	if l.Local {

@@ -1,25 +1,26 @@
-// Package lay says what is laid in a slot, the file tree of a sandbox, and lays it where the watcher may not mount, because it
-// is an ordinary user's. Such a user may mount in a namespace of its own, which begins with a process and ends with the last
-// one. So the launcher writes down what is to be mounted, and the keeper, which lives as long as its sandbox, does it.
+// Package lay describes the mounts of a slot, that is, the file tree of a sandbox. If the watcher may not mount because
+// it runs as an ordinary user, the package also makes these mounts. An ordinary user may mount only in a namespace of
+// its own, which begins with a process and ends with its last process. So the launcher writes a plan, and the keeper,
+// which lives as long as its sandbox, carries it out.
 //
 // The launcher:
 //
 //	plan := lay.Plan{Slots: dir, Slot: slot.Number(), Views: lay.Views{Mounts: found}} // plain data
-//	err := plan.Show("/usr", "usr")                                                    // writes down; so does Stack
-//	attr := lay.Apart()                                                                // how the keeper is to be started
+//	err := plan.Show("/usr", "usr")                                                    // adds to the plan, like Stack
+//	attr := lay.Apart()                                                                // how to start the keeper
 //
 // The keeper, before it starts anything:
 //
 //	err := order.Plan.Lay(first)
 //
-// What Lay promises: the directories of a request are found again without a link, beneath the same roots, and are the
-// directories that the launcher has found, by device and inode; clones of them lie in the slot as the launcher would have placed
-// them. No process outside the namespace sees its mounts, and nothing is left of them when the sandbox has ended. Afterwards the
-// process has no capability any more, not even in its own namespace.
+// Lay promises: it finds the directories of a request again without following a link, beneath the same roots, and makes
+// sure by device and inode that they are the directories that the launcher found. Clones of them lie in the slot where
+// the launcher would have placed them. No process outside the namespace sees these mounts, and none is left when the
+// sandbox has ended. After Lay the process has no capability any more, not even in its own namespace.
 //
-// What differs from root's mounts: there are no others' ids in the namespace, so no id is exchanged; what is mounted below a
-// directory cannot be left out, so a request for such a directory is refused (mounts.ErrBelow), and what is mounted below the
-// host's programs is covered by what is empty.
+// The mounts differ from root's mounts in two ways. First, the namespace has no ids of other users, so no id is
+// exchanged. Second, mounts below a directory cannot be left out. So Lay refuses a request for a directory with mounts
+// below it (mounts.ErrBelow), and covers mounts below the host's programs with an empty directory or file.
 //
-// What can fail: a machine that gives ordinary users no namespaces, or no rights in them; then nothing was started.
+// Lay fails on a machine that gives ordinary users no namespaces, or no rights in them. Then nothing was started.
 package lay

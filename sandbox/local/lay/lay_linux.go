@@ -12,8 +12,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// Apart returns how to start a process that lays a plan: in a session and in namespaces of its own, where it keeps our user
-// and may mount.
+// Apart returns the attributes for starting a process that lays a plan. The process gets a session and namespaces of
+// its own, in which it keeps our user and may mount.
 func Apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setsid:      true,
@@ -24,12 +24,12 @@ func Apart() *syscall.SysProcAttr {
 	}
 }
 
-// ErrNoNamespace says that an ordinary user gets no namespace here in which it may mount.
+// ErrNoNamespace says that this machine gives an ordinary user no namespace to mount in.
 var ErrNoNamespace = errors.New("this machine gives ordinary users no namespace to mount in: allow it " +
 	"(user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or run the watcher as root")
 
-// Lay mounts everything that was planned, and gives up the right to mount. It is called once, by a process that was
-// started Apart and has the handles of Mounts from the descriptor first on. They are closed.
+// Lay mounts everything in the plan, and then gives up the right to mount. It is called once, by a process that was
+// started with Apart. This process has the handles of Mounts open, in order, from descriptor first on; Lay closes them.
 func (p Plan) Lay(first int) error {
 	err := p.lay(first)
 	if errors.Is(err, unix.EPERM) {
@@ -43,7 +43,7 @@ func (p Plan) lay(first int) error {
 	if err != nil {
 		return err
 	}
-	defer slots.Close() // its mount stays, since a slot is in use
+	defer slots.Close() // its mount stays, because a slot is in use
 	slot, err := slots.Adopt(p.Slot)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (p Plan) lay(first int) error {
 	return nil
 }
 
-// layViews moves the mounts of the request in, and checks the result.
+// layViews moves the mounts of the request into the slot and checks the result.
 func (p Plan) layViews(first int, slot *mounts.Slot) error {
 	if err := p.Frame(slot); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p Plan) layViews(first int, slot *mounts.Slot) error {
 	return p.Prove(slot)
 }
 
-// moveIn finds the file that the launcher has open again and moves a clone of it into the slot.
+// moveIn finds again the file that the launcher holds open, and moves a clone of it into the slot.
 func (m Mount) moveIn(held *os.File, slot *mounts.Slot) error {
 	defer held.Close()
 	pin, err := mounts.FindAgain(held)
@@ -100,7 +100,7 @@ func (m Mount) moveIn(held *os.File, slot *mounts.Slot) error {
 	return slot.Place(tree, m.View, m.Rel)
 }
 
-// stack finds the lower directory again, without a link on the way, and makes the root.
+// stack finds the lower directory again, without following a link, and makes the root.
 func (l Layers) stack(slot *mounts.Slot) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, l.Lower, &how)
@@ -119,7 +119,7 @@ func (l Layers) stack(slot *mounts.Slot) error {
 	return slot.Stack(l.Upper, lower)
 }
 
-// dropCapabilities is for all threads, whichever of them starts a program.
+// dropCapabilities drops the capabilities of all threads, because any of them may start a program.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData

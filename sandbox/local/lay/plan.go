@@ -10,20 +10,20 @@ import (
 	"torno/sandbox"
 )
 
-// Plan is what is to be mounted in a slot: first the views with the mounts of the request, then the root.
+// Plan describes the mounts of a slot: first the views with the mounts of the request, then the root.
 type Plan struct {
 	Slots string `json:"slots"` // the directory of all slots
 	Slot  int    `json:"slot"`
 	Views
 	Layers *Layers       `json:"layers,omitempty"`
 	Shown  []Shown       `json:"shown"`
-	Covers mounts.Covers `json:"covers"` // for what is mounted below what is shown
+	Covers mounts.Covers `json:"covers"` // for mounts below the shown places
 }
 
-// Views are the views of a slot with what lies in them.
+// Views are the views of a slot with the mounts in them.
 type Views struct {
 	Mounts []Mount `json:"mounts"` // outermost first
-	// Frames are the views that only lead to mounts. Each is a read-only mount, in which the mounts lie.
+	// Frames are the views that only lead to mounts. Each becomes a read-only mount, and the view's mounts lie in it.
 	Frames []int `json:"frames,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (v Views) Frame(slot *mounts.Slot) error {
 	return nil
 }
 
-// Seal makes the frames read-only, when everything is placed.
+// Seal makes the frames read-only, after everything is placed.
 func (v Views) Seal(slot *mounts.Slot) error {
 	for _, view := range v.Frames {
 		if err := slot.Seal(view); err != nil {
@@ -47,7 +47,7 @@ func (v Views) Seal(slot *mounts.Slot) error {
 	return nil
 }
 
-// Unseal lets mounts be placed in the frames again.
+// Unseal makes the frames writable, so that mounts can be placed in them again.
 func (v Views) Unseal(slot *mounts.Slot) error {
 	for _, view := range v.Frames {
 		if err := slot.Unseal(view); err != nil {
@@ -57,8 +57,8 @@ func (v Views) Unseal(slot *mounts.Slot) error {
 	return nil
 }
 
-// Prove compares what lies in a slot with what was placed there: each mount's device, inode and flags, and that nothing can
-// be written to a frame.
+// Prove compares a slot with the mounts that were placed there: the device, inode and flags of each mount. It also
+// makes sure that nobody can write to a frame.
 func (v Views) Prove(slot *mounts.Slot) error {
 	for _, view := range v.Frames {
 		if err := slot.ProveSealed(view); err != nil {
@@ -73,18 +73,18 @@ func (v Views) Prove(slot *mounts.Slot) error {
 	return nil
 }
 
-// Mount is a directory or file of a request, as the launcher has found it.
+// Mount is a directory or file of a request, as the launcher found it.
 type Mount struct {
-	Source   sandbox.Source `json:"source"` // where the request has it
+	Source   sandbox.Source `json:"source"` // the path in the request
 	Device   uint64         `json:"device"`
 	Inode    uint64         `json:"inode"`
-	View     int            `json:"view"` // of the slot
-	Rel      string         `json:"rel"`  // in the view
+	View     int            `json:"view"` // number of the slot's view
+	Rel      string         `json:"rel"`  // path in the view
 	Writable bool           `json:"writable,omitempty"`
-	Programs bool           `json:"programs,omitempty"` // the profile has it, and no request
+	Programs bool           `json:"programs,omitempty"` // it comes from the profile, not from a request
 }
 
-// Layers are two directories of the host's own, of which a root is made. Device and Inode say which one the lower is.
+// Layers are two directories of the host's own that form a root together. Device and Inode identify the lower one.
 type Layers struct {
 	Upper  string `json:"upper"`
 	Lower  string `json:"lower"`
@@ -92,20 +92,21 @@ type Layers struct {
 	Inode  uint64 `json:"inode"`
 }
 
-// Shown is a place of the host's own, and where in the root it is shown.
+// Shown is a place of the host's own, and the place in the root where it is shown.
 type Shown struct {
 	Source string `json:"source"`
 	Rel    string `json:"rel"`
 }
 
-// Show writes down what mounts.Slot.Show is to be told.
+// Show adds the arguments of a later mounts.Slot.Show to the plan.
 func (p *Plan) Show(source, rel string) error {
 	p.Shown = append(p.Shown, Shown{source, rel})
 	return nil
 }
 
-// Stack writes down what mounts.Slot.Stack is to be told. The keeper finds the lower directory again, because what is open in
-// another mount namespace cannot be mounted: it is the one, or there is no sandbox.
+// Stack adds the arguments of a later mounts.Slot.Stack to the plan. The keeper has to find the lower directory again,
+// because it cannot mount a directory that is open in another mount namespace. If it finds a different directory, there
+// is no sandbox.
 func (p *Plan) Stack(upper string, lower *os.File) error {
 	if p.Layers != nil {
 		return errors.New("a root has two layers")
@@ -114,7 +115,7 @@ func (p *Plan) Stack(upper string, lower *os.File) error {
 	if err != nil {
 		return err
 	}
-	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", lower.Fd())) // the kernel's, in which there is no link
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", lower.Fd())) // the kernel's path contains no link
 	if err != nil {
 		return err
 	}

@@ -8,22 +8,22 @@ import (
 	"math"
 )
 
-// Kind is what a frame is.
+// Kind is the kind of a frame.
 type Kind byte
 
-// The frames of a keeper, and those of a watcher that is attached.
+// The first kinds are frames from a keeper; Input, Shut, Release and Arrive come from an attached watcher.
 const (
 	Stdout  Kind = 'o'
 	Stderr  Kind = 'e'
 	Running Kind = 'r' // the runtime has started the sandbox
 	Missing Kind = 'm' // output up to this place, a Progress, was dropped
-	Ended   Kind = 'x' // the last one; an End
-	Done    Kind = 'd' // what was asked for on a line of its own was done
-	Input   Kind = 'i' // for the agent's standard input
-	Shut    Kind = 'c' // the end of its standard input
-	Release Kind = 'g' // the word for which init waits
-	Arrive  Kind = 'a' // an Arrival
-	Refused Kind = 'n' // why what was asked for on a line of its own was not done
+	Ended   Kind = 'x' // the last frame; it holds an End
+	Done    Kind = 'd' // a request on a connection of its own was carried out
+	Input   Kind = 'i' // data for the agent's standard input
+	Shut    Kind = 'c' // the agent's standard input ends
+	Release Kind = 'g' // give init the word that it waits for
+	Arrive  Kind = 'a' // holds an Arrival
+	Refused Kind = 'n' // why a request on a connection of its own was refused
 )
 
 // Frame is a piece of output with its place in its stream, or a word between keeper and watcher.
@@ -33,13 +33,13 @@ type Frame struct {
 	Bytes  []byte
 }
 
-// The sizes of a frame on its way, in bytes.
+// These are sizes of a frame in transit, in bytes.
 const (
 	HeaderSize = 1 + 8 + 4
-	MaxFrame   = 32 << 10 // of its Bytes
+	MaxFrame   = 32 << 10 // the most that Bytes may hold
 )
 
-// errFrame says that what was read is no frame.
+// errFrame says that the bytes that were read are not a frame.
 var errFrame = errors.New("no frame")
 
 // Write sends a frame.
@@ -55,7 +55,7 @@ func (f Frame) append(data []byte) []byte {
 	return append(data, f.Bytes...)
 }
 
-// ReadFrame receives one.
+// ReadFrame receives a frame.
 func ReadFrame(r io.Reader) (Frame, error) {
 	var header [HeaderSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -73,5 +73,5 @@ func ReadFrame(r io.Reader) (Frame, error) {
 	return f, nil
 }
 
-// isOutput says whether a frame can be one of a log.
+// isOutput reports whether a frame can be part of a log.
 func (f Frame) isOutput() bool { return (f.Kind == Stdout || f.Kind == Stderr) && len(f.Bytes) > 0 }

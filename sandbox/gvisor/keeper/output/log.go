@@ -13,23 +13,23 @@ import (
 	"sync"
 )
 
-// Log is a box's output: segments, of which there are two at most, each of half the bound. A segment is dropped when
-// the next but one begins, but not while somebody who follows has not read it.
+// Log is a box's output. It has at most two segments, each of half the bound. The oldest segment is dropped when a
+// third one begins, but not while a reader has not read it to its end.
 type Log struct {
 	box  *os.Root
 	half int64
 
 	mu      sync.Mutex
-	changed chan struct{} // closed at every change, and replaced
-	first   int           // the oldest segment that is there
+	changed chan struct{} // closed at every change, and then replaced
+	first   int           // number of the oldest segment
 	last    int
-	size    int64 // of the last one
+	size    int64 // of the last segment
 	file    *os.File
-	buffer  []byte // of the frame that is being written
+	buffer  []byte // for the frame that is being written
 	next    Progress
-	written Progress // up to the end of the last frame of each stream, also where the disk did not take that
-	before  Progress // up to the first segment
-	middle  Progress // up to the last one
+	written Progress // end of each stream's last frame, even if the disk did not take it
+	before  Progress // end of the output before the first segment
+	middle  Progress // end of the output before the last segment
 	patient bool     // Add waits for readers
 	closed  bool     // nothing more will come
 	readers map[*Reader]bool
@@ -37,13 +37,13 @@ type Log struct {
 
 func segmentName(n int) string { return "log." + strconv.Itoa(n) }
 
-// New begins one.
+// New begins a new log.
 func New(box *os.Root, bound int64) (*Log, error) {
 	r := &Log{box: box, half: max(bound/2, MaxFrame+HeaderSize), patient: true, changed: make(chan struct{}), readers: map[*Reader]bool{}}
 	return r, r.begin(0)
 }
 
-// Old is one to which nothing is added any more.
+// Old opens a log that is complete: nothing is added any more.
 func Old(box *os.Root) (*Log, error) {
 	dir, err := box.Open(".")
 	if err != nil {
@@ -72,7 +72,7 @@ func Old(box *os.Root) (*Log, error) {
 	return r, nil
 }
 
-// begin makes a segment the last one.
+// begin makes a new last segment.
 func (r *Log) begin(n int) error {
 	file, err := r.box.OpenFile(segmentName(n), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *Log) begin(n int) error {
 	return nil
 }
 
-// Add puts a piece of output after what is there. What cannot be written is missing, and everybody will see that it is.
+// Add appends a piece of output. If the piece cannot be written, it is missing, and every reader will see this.
 func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,9 +106,9 @@ func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 	return err
 }
 
-// turn begins the next segment where so many bytes have no place in the last one, when whoever follows has read the one that
-// is dropped for it. Both streams may wait for that; the first that goes on makes place for the other. A log that waits for nobody
-// keeps them in the last one.
+// turn begins the next segment if size bytes do not fit into the last one. For this it drops the oldest segment, but
+// first waits until all readers have read it. Both streams may wait here; the first that goes on makes room for the
+// other. After WaitForNobody, turn does not wait: if the oldest segment is unread, the bytes go into the last one.
 func (r *Log) turn(ctx context.Context, size int64) error {
 	for r.size > 0 && r.size+size > r.half && r.last > r.first && r.isRead(r.first) {
 		if !r.patient {
@@ -140,7 +140,7 @@ func (r *Log) isRead(segment int) bool {
 	return false
 }
 
-// wait waits for a change. The lock is held, and let go meanwhile.
+// wait waits for a change. The caller holds the lock; wait releases it while it waits.
 func (r *Log) wait(ctx context.Context) error {
 	changed := r.changed
 	r.mu.Unlock()
@@ -153,13 +153,13 @@ func (r *Log) wait(ctx context.Context) error {
 	}
 }
 
-// change wakes everybody who waits. The lock is held.
+// change wakes everybody who waits. The caller holds the lock.
 func (r *Log) change() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// WaitForNobody has Add wait no longer for a reader. The log grows beyond its bound by what is added then and not read yet.
+// WaitForNobody makes Add stop waiting for readers. From then on unread output can make the log exceed its bound.
 func (r *Log) WaitForNobody() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *Log) WaitForNobody() {
 	r.change()
 }
 
-// End says that nothing more will come, and returns how much has come before the first segment that is there, and in all.
+// End marks the log as complete. It returns how much output came before the first segment, and how much in all.
 func (r *Log) End() (before, all Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,14 +178,14 @@ func (r *Log) End() (before, all Progress) {
 
 // Reader follows a log. It has one owner.
 type Reader struct {
-	Before  Progress // so much of the output came before its first frame
+	Before  Progress // end of the output before its first frame
 	record  *Log
 	segment int
 	at      int64
 	file    *os.File
 }
 
-// Follow reads from the oldest frame that is there.
+// Follow returns a reader that begins at the oldest frame.
 func (r *Log) Follow() *Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +194,7 @@ func (r *Log) Follow() *Reader {
 	return f
 }
 
-// Read is the next frame, io.EOF at the end of all.
+// Read returns the next frame, or io.EOF after the last one.
 func (f *Reader) Read(ctx context.Context) (Frame, error) {
 	more, err := f.find(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func (f *Reader) Read(ctx context.Context) (Frame, error) {
 	return frame, err
 }
 
-// find waits until there is something to read, and says how much.
+// find waits until there is something to read, and returns how many bytes.
 func (f *Reader) find(ctx context.Context) (int64, error) {
 	r := f.record
 	r.mu.Lock()
@@ -237,7 +237,7 @@ func (f *Reader) find(ctx context.Context) (int64, error) {
 	}
 }
 
-// sizeOf is how much of a segment there is. The lock is held.
+// sizeOf returns the size of a segment. The caller holds the lock.
 func (r *Log) sizeOf(segment int) (int64, error) {
 	if segment == r.last {
 		return r.size, nil
@@ -252,7 +252,7 @@ func (r *Log) sizeOf(segment int) (int64, error) {
 	return info.Size(), nil
 }
 
-// turn goes on to the next segment. The record's lock is held.
+// turn goes on to the next segment. The caller holds the log's lock.
 func (f *Reader) turn() {
 	if f.file != nil {
 		f.file.Close()
@@ -262,7 +262,7 @@ func (f *Reader) turn() {
 	f.record.change()
 }
 
-// Close lets the record drop what it likes.
+// Close ends the reader, so that the log no longer keeps segments for it.
 func (f *Reader) Close() {
 	f.record.mu.Lock()
 	defer f.record.mu.Unlock()

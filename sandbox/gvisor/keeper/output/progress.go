@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Progress is how far both streams were had. Its text is "OUT.ERR"; "" is the beginning.
+// Progress is the place up to which output was received, in both streams. Its text is "OUT.ERR"; "" stands for the
+// beginning.
 type Progress struct {
 	Out int64 `json:"out,omitempty"`
 	Err int64 `json:"err,omitempty"`
 }
 
-// ParseProgress reads a progress.
+// ParseProgress parses the text of a progress.
 func ParseProgress(text string) (Progress, error) {
 	if text == "" {
 		return Progress{}, nil
@@ -32,7 +33,7 @@ func (p Progress) String() string {
 	return strconv.FormatInt(p.Out, 10) + "." + strconv.FormatInt(p.Err, 10)
 }
 
-// Of is the progress in one stream.
+// Of returns the progress in one stream.
 func (p *Progress) Of(k Kind) *int64 {
 	if k == Stderr {
 		return &p.Err
@@ -40,15 +41,16 @@ func (p *Progress) Of(k Kind) *int64 {
 	return &p.Out
 }
 
-// Max returns the progress that is further in each stream.
+// Max returns, for each stream, the further progress.
 func (p Progress) Max(other Progress) Progress {
 	return Progress{max(p.Out, other.Out), max(p.Err, other.Err)}
 }
 
-// Reaches says whether nothing up to another place is missing.
+// Reaches reports whether everything up to another place is there.
 func (p Progress) Reaches(other Progress) bool { return p.Out >= other.Out && p.Err >= other.Err }
 
-// Take moves the progress after a frame. It returns what is new in it, and whether something before it is missing.
+// Take moves the progress behind a frame. It returns the new part of the frame, and whether output before it is
+// missing.
 func (p *Progress) Take(f Frame) (fresh []byte, gap bool) {
 	at := p.Of(f.Kind)
 	end := f.Offset + int64(len(f.Bytes))
