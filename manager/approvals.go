@@ -9,10 +9,11 @@ import (
 	"torno/delegation"
 )
 
-// ErrNoApproval is what was to be decided and does not wait.
+// ErrNoApproval says that no such question waits for a decision.
 var ErrNoApproval = errors.New("no such question waits")
 
-// Approvals are the questions of the run's agent that wait for a decision. Their tools and arguments are the child's words.
+// Approvals returns the questions of the run's agent that wait for a decision. Their tools and arguments are the
+// child's words.
 func (r *Run) Approvals() []delegation.PendingApproval {
 	status, ok := r.status()
 	if !ok {
@@ -21,9 +22,9 @@ func (r *Run) Approvals() []delegation.PendingApproval {
 	return status.Approvals
 }
 
-// Decide decides a question of the run's agent, as it was seen in Approvals: the host refuses the decision where the question is another
-// one by then. With a denial the text is for the agent. It returns when the decision is in the host's journal; what the host turns down is a
-// *delegation.Refusal.
+// Decide decides a question of the run's agent. seen is the question as Approvals returned it; if the question has
+// changed since, the host refuses the decision. With a denial the agent gets the text. Decide returns when the decision
+// is in the host's journal. If the host turns the decision down, the error is a *delegation.Refusal.
 func (r *Run) Decide(ctx context.Context, seen delegation.PendingApproval, as delegation.Decision, text string) error {
 	if err := r.maySend(); err != nil {
 		return err

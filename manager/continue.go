@@ -10,12 +10,13 @@ import (
 	"torno/delegation"
 )
 
-// ErrRunning says that a subagent cannot go on with its conversation while it is still at it.
+// ErrRunning says that a subagent cannot continue its conversation, because its run has not ended.
 var ErrRunning = errors.New("the subagent still runs")
 
-// Continue has a subagent go on: with its conversation, in its workspace and with its profile, in a new sandbox. Only ID and Task are
-// required. What the options leave out is taken from the subagent's last run, where that is known here, and the session is otherwise the
-// last one that the host has kept of it. The run before must have ended, and its result be taken, or Replace be set.
+// Continue lets a subagent go on with its conversation, in its workspace and with its profile, in a new sandbox. Only
+// ID and Task are required. Missing options come from the subagent's last run, as far as it is known here; a missing
+// session becomes the last one that the host has kept of the subagent. The run before must have ended, and either its
+// result has been taken or Replace is set.
 func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
 	id, err := delegation.ParseSubagentID(o.ID)
 	if err != nil {
@@ -53,7 +54,7 @@ func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
 	return m.Spawn(ctx, o)
 }
 
-// lastOf is what is known here of the last run of a subagent that has ended, zero where nothing is.
+// lastOf returns the client's knowledge of a subagent's last ended run, or a zero Result if there is none.
 func (m *Manager) lastOf(id delegation.SubagentID) (Result, error) {
 	run, err := m.Attach(id.String())
 	if _, taken := errors.AsType[*TakenError](err); taken {

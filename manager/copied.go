@@ -9,8 +9,8 @@ import (
 	"torno/internal/beneath"
 )
 
-// works says where a child works whose request names a workspace: there, or in a copy of it, if its profile gives each child one and the
-// host has made it. "" is the first profile.
+// works returns the directory in which a child works. That is the workspace that its request names, or a copy of it if
+// the child's profile gives each child a copy and the host has made one. An empty profile means the first profile.
 func (m *Manager) works(id delegation.SubagentID, workspace, profile string) string {
 	own := filepath.Join(m.Outbox(), Workspaces, id.String())
 	if workspace == own || !m.hasBase(id) {
@@ -18,7 +18,7 @@ func (m *Manager) works(id delegation.SubagentID, workspace, profile string) str
 	}
 	beat, err := m.heartbeat()
 	if err != nil {
-		return own // no watcher serves that could tell of the profile; the base is there because a copy was made
+		return own // no watcher serves, so the profile is unknown; the base exists because a copy was made
 	}
 	offered := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return profile == "" || p.Name == profile })
 	if offered >= 0 && beat.Profiles[offered].Workspace != delegation.WorkspaceCopy {
@@ -27,7 +27,7 @@ func (m *Manager) works(id delegation.SubagentID, workspace, profile string) str
 	return own
 }
 
-// hasBase says whether the host has kept what it gave a child.
+// hasBase reports whether the host has kept a record of what it gave a child.
 func (m *Manager) hasBase(id delegation.SubagentID) bool {
 	root, err := m.root()
 	if err != nil {
@@ -38,7 +38,8 @@ func (m *Manager) hasBase(id delegation.SubagentID) bool {
 	return err == nil && info.IsDir()
 }
 
-// OpenBase opens what the host has copied into a child's workspace, as it was then. The error is fs.ErrNotExist where the host made no copy.
+// OpenBase opens the host's record of the files that it copied into a child's workspace, in their state at that time.
+// The error is fs.ErrNotExist if the host made no copy.
 func (m *Manager) OpenBase(id string) (*os.Root, error) {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -52,7 +53,8 @@ func (m *Manager) OpenBase(id string) (*os.Root, error) {
 	return beneath.Dir(root, filepath.Join(Workspaces, delegation.BasePrefix+subagent.String()))
 }
 
-// OriginOf is the directory of which a child has a copy: what its last request names; "" where that is not known.
+// OriginOf returns the directory that was copied for a child, which its last request names. It returns "" if that is
+// not known.
 func (m *Manager) OriginOf(id string) string {
 	run, err := m.Attach(id)
 	if err == nil {
@@ -64,7 +66,7 @@ func (m *Manager) OriginOf(id string) string {
 	return ""
 }
 
-// AnswerOf is where in its workspace the answer of a subagent comes to lie; "" for none.
+// AnswerOf returns where in its workspace a subagent puts its answer, or "" for no answer.
 func (m *Manager) AnswerOf(id string) string {
 	if run, err := m.Attach(id); err == nil {
 		return run.answer

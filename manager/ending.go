@@ -6,7 +6,7 @@ import (
 	"torno/delegation"
 )
 
-// Ending says in words how the run ended, as the host tells it: no word of it is the child's.
+// Ending describes in words how the run ended. The words are the host's; none of them is the child's.
 func (r Result) Ending() string {
 	switch r.Reason {
 	case delegation.ReasonExited:
@@ -46,7 +46,8 @@ func (r Result) Ending() string {
 	return fmt.Sprintf("ended as %s with exit code %d", r.Status, r.ExitCode)
 }
 
-// reasonGiven is the host's sentence. Without one the end of standard error may be the child's, so it is only pointed at.
+// reasonGiven returns the host's sentence. Without one it only points at the end of standard error, because the child
+// may have written that.
 func (r Result) reasonGiven() string {
 	switch {
 	case r.Error != nil && r.Error.Text != "":

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Errors that a caller may want to tell apart. A request that is turned down, here or by the host, is a
+// Errors that a caller may want to tell apart. If a request is turned down, here or by the host, the error is a
 // *delegation.Refusal.
 var (
 	ErrNobodyServing = errors.New("nobody is serving the outbox")
@@ -17,7 +17,7 @@ var (
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
 )
 
-// ErrWorkspaceThere says that a workspace should be filled and is not new.
+// ErrWorkspaceThere says that a workspace to be filled is not new.
 var ErrWorkspaceThere = errors.New("the subagent has a workspace already")
 
 // TakenError says when the result of a run was taken, and where its workspace is. Manager.Taken reads the result again.
@@ -34,13 +34,13 @@ func (e *TakenError) Error() string {
 
 func (e *TakenError) Unwrap() error { return e.cause }
 
-// NobodyServingError says since when an outbox is not served. It is an ErrNobodyServing.
+// NobodyServingError says since when nobody has served an outbox. It is an ErrNobodyServing.
 type NobodyServingError struct {
 	Outbox   string
-	LastBeat time.Time // zero when no watcher was ever seen
+	LastBeat time.Time // zero if no watcher was ever seen
 	Stopping bool      // the watcher lives, but is about to stop and takes no more requests
 	Stopped  bool      // the watcher has stopped, and said so
-	Cause    error     // why the heartbeat could not be read, if that is why
+	Cause    error     // why the heartbeat could not be read, if that is the reason
 }
 
 func (e *NobodyServingError) Error() string {
@@ -58,7 +58,7 @@ func (e *NobodyServingError) Error() string {
 	}
 }
 
-// silent says that the watcher is only believed dead, because its last heartbeat is old.
+// silent reports whether the watcher is only believed dead, because its last heartbeat is old.
 func (e *NobodyServingError) silent() bool {
 	return !e.LastBeat.IsZero() && !e.Stopped && !e.Stopping && e.Cause == nil
 }

@@ -10,12 +10,13 @@ import (
 	"torno/delegation"
 )
 
-// Events yields the run's live output and states in order, from the event with the number from, which counts from 1.
-// Where output was lost, because the host dropped it or took away its segment before it was read, there is an event of
-// type gap. With follow it goes on until the run is over; otherwise it ends with what is there. An error comes last.
+// Events yields the run's live output and states in order, beginning with the event number from, which counts from 1.
+// If output was lost, because the host dropped it or removed its segment before it was read, Events yields an event of
+// type gap. With follow it continues until the run is over; otherwise it ends with the events that exist now. An error
+// comes last.
 //
-// The host keeps a bounded number of segments and removes them with the request, so once Wait has returned there are
-// none.
+// The host keeps a bounded number of segments and removes them with the request, so none are left once Wait has
+// returned.
 func (r *Run) Events(ctx context.Context, from int64, follow bool) iter.Seq2[delegation.Event, error] {
 	return func(yield func(delegation.Event, error) bool) {
 		from = max(from, 1)
@@ -29,16 +30,16 @@ func (r *Run) Events(ctx context.Context, from int64, follow bool) iter.Seq2[del
 // stream reads segments one after the other.
 type stream struct {
 	tracker
-	from    int64 // the first event that is wanted
-	event   int64 // the number that should come next
-	inGap   bool  // the last one was a gap
-	segment int   // that should come next
+	from    int64 // the first event that the caller wants
+	event   int64 // the number of the next event
+	inGap   bool  // the last event was a gap
+	segment int   // the next segment
 	relist  time.Time
 	yield   func(delegation.Event, error) bool
 }
 
-// follow yields what there is and, with wait, waits for more until the run is over. It asks whether the run is over before
-// it reads for the last time, so that nothing written before the end is missed.
+// follow yields the existing events and, with wait, waits for more until the run is over. It asks whether the run is
+// over before it reads for the last time, so it misses nothing that was written before the end.
 func (s *stream) follow(ctx context.Context, wait bool) error {
 	wake, unsubscribe := s.run.m.hints.subscribe(s.concerns)
 	defer unsubscribe()
@@ -64,7 +65,7 @@ func (s *stream) follow(ctx context.Context, wait bool) error {
 	}
 }
 
-// concerns says whether a file may hold more events or end them.
+// concerns reports whether a file may hold more events or end them.
 func (s *stream) concerns(name string) bool {
 	if s.run.concerns(name) {
 		return true
@@ -73,7 +74,7 @@ func (s *stream) concerns(name string) bool {
 	return ok
 }
 
-// lastSegment is far above any number that a host gives. Counting does not go beyond it, whatever files claim.
+// lastSegment is far above any number that a host uses. Counting stops there, whatever files claim.
 const lastSegment = 1 << 30
 
 // segment returns the number of a segment of this run, by its file's name.
@@ -82,7 +83,7 @@ func (r *Run) segment(name string) (int, bool) {
 	return number, ok && number <= lastSegment && id == r.ID() && hash == r.request.Hash()
 }
 
-// over says whether no more segments will come.
+// over reports whether no more segments will come.
 func (s *stream) over() (bool, error) {
 	response, err := s.check()
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrSuperseded) {
@@ -108,6 +109,6 @@ func (s *stream) drain(ctx context.Context, last bool) error {
 				return err
 			}
 		}
-		s.segment++ // it was read, or was taken away since it was listed
+		s.segment++ // the segment was read, or was removed since it was listed
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"torno/delegation"
 )
 
-// heartbeatMonitor follows a heartbeat over time. It trusts a beat that changes and never the clock of the other side, which may
-// be another machine's: a beat from the future that stands still is as dead as an old one. Times are by our monotonic
-// clock, so that setting the wall clock changes nothing.
+// heartbeatMonitor follows a heartbeat over time. It trusts only a beat that changes and never the clock of the other
+// side, which may be another machine's: a beat from the future that stands still is as dead as an old one. All times
+// are by our monotonic clock, so setting the wall clock changes nothing.
 type heartbeatMonitor struct {
 	beat    delegation.Heartbeat
 	err     error     // why the last look saw no beat
-	never   bool      // there was nothing at the first look, nor since
-	first   time.Time // of our looks
-	moved   time.Time // when the beat was last seen to move; at the first look its age is believed
+	never   bool      // no look has ever found a heartbeat
+	first   time.Time // the time of our first look
+	moved   time.Time // when the beat last moved; at the first look we believe its age
 	absence *NobodyServingError
 }
 
-// update reads the heartbeat and notes whether a watcher serves the outbox.
+// update reads the heartbeat and records whether a watcher serves the outbox.
 func (h *heartbeatMonitor) update(m *Manager) {
 	beat, err := m.heartbeat()
 	now := time.Now()
@@ -38,8 +38,8 @@ func (h *heartbeatMonitor) update(m *Manager) {
 	h.absence = h.absenceNow(m, now)
 }
 
-// firstLook takes the first look. A beat that is neither old nor new leaves the watcher the time for one more: it may have
-// died right after it.
+// firstLook takes the first look. If a beat is not yet too old, the watcher still gets the time for one more beat,
+// because it may have died right after this one.
 func (h *heartbeatMonitor) firstLook(beat delegation.Heartbeat, now time.Time) {
 	h.beat, h.first, h.moved, h.never = beat, now, now, errors.Is(h.err, fs.ErrNotExist)
 	if h.err != nil {
@@ -52,7 +52,7 @@ func (h *heartbeatMonitor) firstLook(beat delegation.Heartbeat, now time.Time) {
 	h.moved = now.Add(-max(age, 0))
 }
 
-// absenceNow says why no watcher serves, or nil while one does. A watcher that is about to stop still works.
+// absenceNow returns why no watcher serves, or nil while one does. A watcher that is about to stop still works.
 func (h *heartbeatMonitor) absenceNow(m *Manager, now time.Time) *NobodyServingError {
 	if h.never {
 		return m.absence(h.beat, h.err, 0)
@@ -68,7 +68,7 @@ func (h *heartbeatMonitor) absenceNow(m *Manager, now time.Time) *NobodyServingE
 	return nobody
 }
 
-// absentFor says that no watcher has served for longer than patience, and that we looked long enough to know.
+// absentFor reports that no watcher has served for longer than patience, and that we looked long enough to know.
 func (h *heartbeatMonitor) absentFor(patience time.Duration) bool {
 	now := time.Now()
 	switch {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// hints tells waiting goroutines that a file of theirs may have changed. A hint may be missing or needless: its receiver
-// looks at the files, and a poll stands behind it. The notifications start with the first subscriber.
+// hints tells waiting goroutines that one of their files may have changed. A hint may be missing or needless: its
+// receiver looks at the files, and a poll stands behind it. The notifications start with the first subscriber.
 type hints struct {
 	path string
 	log  *slog.Logger
-	stop func() error // of the source; set once by start
+	stop func() error // stops the source of notifications; set once by start
 
 	start sync.Once
 
@@ -42,7 +42,8 @@ func (h *hints) subscribe(wants func(name string) bool) (<-chan struct{}, func()
 	}
 }
 
-// listen starts the source. Without one, for instance where all of inotify's instances are taken, the poll has to do.
+// listen starts the notifications. If that fails, for instance because all of inotify's instances are taken, the poll
+// has to do.
 func (h *hints) listen() {
 	stop, err := notify(h.path, h.tell)
 	if err != nil {
@@ -67,7 +68,7 @@ func (h *hints) tell(name string) {
 	}
 }
 
-// close ends the source and waits for it. A later subscriber gets no hints.
+// close ends the notifications and waits until they have ended. A later subscriber gets no hints.
 func (h *hints) close() error {
 	h.start.Do(func() {})
 	if h.stop == nil {

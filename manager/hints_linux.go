@@ -26,8 +26,8 @@ func notify(dir string, tell func(name string)) (stop func() error, err error) {
 	}, nil
 }
 
-// forward hands on events until the watcher is closed. An error, such as an overflow, needs no action: the poll looks
-// at what was missed.
+// forward passes on events until the watcher is closed. An error, such as an overflow, needs no action: the poll looks
+// at everything that was missed.
 func forward(w *fsnotify.Watcher, tell func(name string)) {
 	for {
 		select {

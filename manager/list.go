@@ -10,21 +10,21 @@ import (
 	"torno/delegation"
 )
 
-// MaxItems is how many subagents a listing tells of.
+// MaxItems limits the number of subagents in a listing.
 const MaxItems = 1000
 
 // Item is the state of a subagent, as the outbox's files tell it.
 type Item struct {
 	SubagentID string
 	RequestID  string
-	State      delegation.State  // "" when the watcher did not say
-	Status     delegation.Status // when there is a response
+	State      delegation.State  // "" if the watcher did not say
+	Status     delegation.Status // if there is a response
 	Reason     delegation.Reason
 	ExitCode   int
-	Usage      *delegation.Usage // when there is a response that has it
+	Usage      *delegation.Usage // if a response has it
 	Position   int               // in the queue, from 1
-	ParentID   string            // the subagent with whose run it ends, as the watcher says; "" where there is none
-	Depth      int               // how deep it stands then: 2 below a run without a parent
+	ParentID   string            // the parent whose run's end also ends this run, as the watcher says; "" if there is none
+	Depth      int               // its depth below a parent: 2 if that run has no parent itself
 
 	Task         string // its beginning
 	Workspace    string
@@ -32,25 +32,27 @@ type Item struct {
 	CreatedAt    time.Time
 	RunningSince time.Time
 	Deadline     time.Time
-	StartedAt    time.Time // when there is a response, and something was started
-	CompletedAt  time.Time // when there is a response
+	StartedAt    time.Time // if there is a response, and something was started
+	CompletedAt  time.Time // if there is a response
 
 	Approvals []delegation.PendingApproval // the agent's questions that wait
 
 	subagent delegation.SubagentID
 }
 
-// Listing is the subagents whose result was not taken yet, oldest first. Listings share what their items point to, so it must not be changed.
+// Listing holds the subagents whose result has not been taken yet, oldest first. Listings share data behind pointers in
+// their items, so a caller must not change it.
 type Listing struct {
 	Items []Item
 	More  bool // there are more than MaxItems
 }
 
-// errEnough ends a listing that is full, and a stream of events of which the caller has enough.
+// errEnough ends a full listing, or a stream of events when the caller wants no more.
 var errEnough = errors.New("enough")
 
-// List reads the outbox's request files and what belongs to them. It leaves out a request that is not readable: the host
-// responds to it, and no run of it can be waited for. A file that the last listing has read is read again only if it may have changed.
+// List reads the outbox's request files and the files that belong to them. It leaves out an unreadable request: the
+// host responds to it, and it has no run to wait for. List reads a file that the last listing has read again only if
+// the file may have changed.
 func (m *Manager) List(ctx context.Context) (Listing, error) {
 	var list Listing
 	limit := m.requestLimit()
@@ -86,7 +88,7 @@ func (m *Manager) List(ctx context.Context) (Listing, error) {
 	return list, nil
 }
 
-// requestLimit is the size of the longest request that the watcher reads. A longer file has no run.
+// requestLimit returns the size of the longest request that the watcher reads. A longer file has no run.
 func (m *Manager) requestLimit() int64 {
 	beat, err := m.heartbeat()
 	if limit := beat.Limits.RequestBytes; err == nil && limit > 0 {
@@ -95,7 +97,7 @@ func (m *Manager) requestLimit() int64 {
 	return usualRequest
 }
 
-// lookedBefore is what the last listing has read, by the names of the request files.
+// lookedBefore returns the files that the last listing has read, by the names of the request files.
 func (m *Manager) lookedBefore() map[string]looked {
 	if last := m.looked.Load(); last != nil {
 		return *last
@@ -103,7 +105,7 @@ func (m *Manager) lookedBefore() map[string]looked {
 	return nil
 }
 
-// asked is what a request file says of the subagent that its name names.
+// asked returns the content of a request file, if the request is for the subagent in the file's name.
 func (m *Manager) asked(id string, data []byte) (Item, error) {
 	req, err := delegation.DecodeRequest(data)
 	if err != nil {
@@ -119,7 +121,7 @@ func (m *Manager) asked(id string, data []byte) (Item, error) {
 	}, nil
 }
 
-// beginning is the first n characters of a text.
+// beginning returns the first n characters of a text.
 func beginning(text string, n int) string {
 	for i := range text {
 		if n == 0 {

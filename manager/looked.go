@@ -7,21 +7,22 @@ import (
 	"torno/delegation"
 )
 
-// looked is what the last listing has read of a subagent's files. A file is read again unless its stamp shows that it is as it was when it
-// was read and checked. What was refused is not kept. Nothing in a looked changes once it is made.
+// looked holds a subagent's files as the last listing read them. A file is read again unless its stamp shows that it
+// has not changed since it was read and checked. Refused files are not kept. A looked never changes once it is made.
 type looked struct {
-	request  readAs[Item] // without where the run stands
+	request  readAs[Item] // without the state of the run
 	status   readAs[delegation.RunStatus]
 	response readAs[delegation.Response] // without its texts
 }
 
-// readAs is a file, and what was made of its content.
+// readAs is a file with its decoded content.
 type readAs[T any] struct {
 	file  delegation.Reading
 	value T
 }
 
-// lookAt is what a file says now. It reads the file only where its stamp may hide a change since it was last read.
+// lookAt returns the present content of a file. It reads the file only if the stamp may hide a change since the last
+// reading.
 func lookAt[T any](m *Manager, name string, limit int64, was readAs[T], decode func([]byte) (T, error)) (now readAs[T], err error) {
 	if was.file.Firm {
 		stamp, err := m.dir.Stat(name)
@@ -44,7 +45,7 @@ func lookAt[T any](m *Manager, name string, limit int64, was readAs[T], decode f
 	return now, nil
 }
 
-// look looks at the files of the subagent that the name of a request file names.
+// look reads the files of the subagent whose id is in a request file's name.
 func (m *Manager) look(name string, limit int64, was looked) (now looked, ok bool) {
 	kind, id := delegation.ParseName(name)
 	if kind != delegation.KindRequest {
@@ -60,11 +61,11 @@ func (m *Manager) look(name string, limit int64, was looked) (now looked, ok boo
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.log.Debug("status not readable", "subagent", id, "error", err)
 	}
-	now.response, _ = lookAt(m, delegation.ResponseName(subagent), maxResponse, was.response, decodeEnd) // what is no response now may be one at the next look
+	now.response, _ = lookAt(m, delegation.ResponseName(subagent), maxResponse, was.response, decodeEnd) // a file that is no response now may become one
 	return now, true
 }
 
-// decodeEnd reads of a response what a listing tells of it.
+// decodeEnd decodes only the parts of a response that a listing shows.
 func decodeEnd(data []byte) (delegation.Response, error) {
 	r, err := delegation.DecodeResponse(data)
 	return delegation.Response{
@@ -73,7 +74,7 @@ func decodeEnd(data []byte) (delegation.Response, error) {
 	}, err
 }
 
-// item is where the subagent stands. Only a status and a response of this request count.
+// item returns the state of the subagent. A status and a response count only if they belong to this request.
 func (l looked) item() Item {
 	item := l.request.value
 	if item.CreatedAt.IsZero() {
@@ -92,7 +93,7 @@ func (l looked) item() Item {
 	return item
 }
 
-// is says whether a file is of this request. What was not read names no subagent.
+// is reports whether a file belongs to this request. A file that was not read names no subagent.
 func (i Item) is(subagent, request string) bool {
 	return subagent != "" && subagent == i.SubagentID && request == i.RequestID
 }

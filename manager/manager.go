@@ -13,30 +13,32 @@ import (
 	"torno/delegation"
 )
 
-// The largest files that are read from an outbox. Each bound is well over what an honest watcher writes.
+// The largest files that are read from an outbox. Each bound is well over the size that an honest watcher writes.
 const (
 	maxResponse  = 1 << 20
 	maxStatus    = 64 << 10
 	maxHeartbeat = 1 << 20
 	maxRequest   = 64 << 20 // the most that a watcher can be told to read
-	usualRequest = 4 << 20  // what it reads unless it is told
+	usualRequest = 4 << 20  // a watcher's limit unless it is told another one
 )
 
-// DefaultPatience is how long a Wait goes on while no watcher serves the outbox: a watcher that is restarted is back by then.
+// DefaultPatience is the time that a Wait continues while no watcher serves the outbox. A watcher that is restarted is
+// back by then.
 const DefaultPatience = time.Minute
 
 // Options are all optional.
 type Options struct {
-	// Poll is how often the outbox is looked at where no notification comes; 250 ms by default.
+	// Poll is the time between two looks at the outbox when no notification comes; 250 ms by default.
 	Poll time.Duration
-	// Patience is how long a Wait goes on while no watcher serves the outbox; by default DefaultPatience, below zero not at all.
+	// Patience is the time that a Wait continues while no watcher serves the outbox. 0 means DefaultPatience; below
+	// zero Wait does not continue at all.
 	Patience time.Duration
-	// AnswerMax is how much of an answer is read; 1 MiB by default.
+	// AnswerMax limits how many bytes of an answer are read; 1 MiB by default.
 	AnswerMax int64
 	Log       *slog.Logger
 }
 
-// Manager is a client of one outbox. Its methods may be called from several goroutines.
+// Manager is a client of one outbox. Several goroutines may call its methods at once.
 type Manager struct {
 	dir       *delegation.Dir
 	poll      time.Duration
@@ -44,10 +46,10 @@ type Manager struct {
 	answerMax int64
 	log       *slog.Logger
 	hints     *hints
-	looked    atomic.Pointer[map[string]looked] // by the last listing; no map in it is changed
+	looked    atomic.Pointer[map[string]looked] // by the last listing; the map behind it never changes
 }
 
-// New opens an outbox, which must exist: it is the host's to make.
+// New opens an outbox. The outbox must exist, because only the host makes outboxes.
 func New(outbox string, o Options) (*Manager, error) {
 	path, err := filepath.Abs(outbox)
 	if err != nil {
@@ -68,15 +70,15 @@ func New(outbox string, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Close gives the outbox back. Runs go on without their client.
+// Close closes the outbox. Runs continue without their client.
 func (m *Manager) Close() error {
 	return errors.Join(m.hints.close(), m.dir.Close())
 }
 
-// Outbox is the absolute path of the outbox.
+// Outbox returns the absolute path of the outbox.
 func (m *Manager) Outbox() string { return m.dir.Path() }
 
-// read reads a file of the outbox. It reads a file that was replaced meanwhile again: it is whole now.
+// read reads a file of the outbox. If the file was replaced meanwhile, it reads again, because the new file is whole.
 func (m *Manager) read(name string, limit int64) (data []byte, err error) {
 	for range 3 {
 		data, _, err = m.dir.Read(name, limit)
@@ -87,7 +89,7 @@ func (m *Manager) read(name string, limit int64) (data []byte, err error) {
 	return data, err
 }
 
-// readRequest is read for a request file.
+// readRequest does for a request file what read does for other files.
 func (m *Manager) readRequest(name string, limit int64) (data []byte, read delegation.Reading, err error) {
 	for range 3 {
 		data, read, err = m.dir.ReadRequest(name, limit)
@@ -98,7 +100,7 @@ func (m *Manager) readRequest(name string, limit int64) (data []byte, read deleg
 	return data, read, err
 }
 
-// root opens the outbox for what lies beneath it: workspaces.
+// root opens the outbox to reach the workspaces below it.
 func (m *Manager) root() (*os.Root, error) {
 	if err := m.dir.Alive(); err != nil {
 		return nil, fmt.Errorf("outbox %s: %w", m.Outbox(), err)

@@ -8,8 +8,9 @@ import (
 	"torno/delegation"
 )
 
-// AwaitAdmission waits until the watcher has taken the request up, or has refused it, or until a time is over. Only of a refusal
-// is there a result; it stays in the outbox until Acknowledge, as with Wait. That the watcher is slow, or not there, is no error.
+// AwaitAdmission waits until the watcher has accepted or refused the request, but no longer than most. It returns a
+// result only for a refusal; that result stays in the outbox until Acknowledge, as with Wait. A slow or missing watcher
+// is no error.
 func (r *Run) AwaitAdmission(ctx context.Context, most time.Duration) (refused Result, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -18,7 +19,7 @@ func (r *Run) AwaitAdmission(ctx context.Context, most time.Duration) (refused R
 	tick := time.NewTicker(min(r.m.poll, most/4))
 	defer tick.Stop()
 	for {
-		response, _ := r.response() // a file that does not count may be replaced yet
+		response, _ := r.response() // if a file does not count, it may still be replaced
 		if response != nil && response.Reason == delegation.ReasonRefused {
 			return r.collect(*response), true, nil
 		}

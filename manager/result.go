@@ -13,7 +13,7 @@ import (
 	"torno/internal/beneath"
 )
 
-// Result is how a run ended. Answer, StdoutTail and StderrTail are the child's text, as it is: hostile data.
+// Result says how a run ended. Answer, StdoutTail and StderrTail are the child's text, unchanged: hostile data.
 type Result struct {
 	SubagentID string
 	RequestID  string
@@ -23,14 +23,15 @@ type Result struct {
 
 	// Answer is the content of the answer file, up to Options.AnswerMax.
 	Answer string
-	// AnswerFrom says whether the answer is what the child printed or a file that it wrote; "" where there is none.
+	// AnswerFrom says whether the answer is the child's output or a file that the child wrote; "" if there is no
+	// answer.
 	AnswerFrom AnswerFrom
-	// AnswerTruncated says that Answer is only the beginning. All of it is in the file AnswerWhole.
+	// AnswerTruncated means that Answer is only the beginning. The file AnswerWhole holds all of it.
 	AnswerTruncated bool
 	AnswerWhole     string
-	// AnswerErr is why an answer file that is there was not read: it is a link, a FIFO, a directory.
+	// AnswerErr says why an existing answer file was not read: it is a link, a FIFO, a directory.
 	AnswerErr error
-	// Partial says that there is an answer although the run did not complete.
+	// Partial means that there is an answer although the run did not complete.
 	Partial bool
 
 	StdoutTail string
@@ -39,41 +40,44 @@ type Result struct {
 	Warnings   []string
 
 	Attempt     int       // from 1; 0 from a watcher that does not say
-	StartedAt   time.Time // zero when nothing was started
+	StartedAt   time.Time // zero if nothing was started
 	CompletedAt time.Time
 	Timings     *delegation.Timings
 	Usage       *delegation.Usage
 	Workspace   string
-	Original    string // what the request names, where the child worked in a copy of it; otherwise ""
+	Original    string // the directory that the request names, if the child worked in a copy of it; otherwise ""
 	Profile     string
-	// SessionID names what the host has kept of the agent's conversation; "" where it has kept nothing. See Manager.Continue.
+	// SessionID names the conversation that the host has kept of the agent; "" if it has kept nothing. See
+	// Manager.Continue.
 	SessionID string
-	// Artifacts are the files that the host has seen in the workspace, when the run was over. Their paths are the child's words.
+	// Artifacts are the files that the host saw in the workspace when the run was over. Their paths are the child's
+	// words.
 	Artifacts []delegation.Artifact
 
 	TakenAt time.Time // when the result was acknowledged; zero unless it is a copy, see Manager.Taken
 }
 
-// AnswerFrom is where an answer comes from.
+// AnswerFrom says where an answer comes from.
 type AnswerFrom string
 
-// An answer is FromStdout when it ends as the child's standard output does, or is the beginning of an output that was too
-// long. Otherwise the child has written the file. This is seen by comparing, so that no word of the child decides it.
+// An answer is FromStdout if it ends like the child's standard output, or if it is the beginning of an output that was
+// too long. Otherwise the child wrote the file. The manager finds this out by comparing, so no word of the child
+// decides it.
 const (
 	FromStdout AnswerFrom = "stdout"
 	FromFile   AnswerFrom = "file"
 )
 
-// Completed says that the child ended by itself with exit code 0.
+// Completed reports whether the child ended by itself with exit code 0.
 func (r Result) Completed() bool {
 	return r.Status == delegation.StatusCompleted && r.ExitCode == 0
 }
 
-// Refused says that the host turned the request down, so that no child ever ran.
+// Refused reports whether the host turned the request down, so that no child ever ran.
 func (r Result) Refused() bool { return r.Reason == delegation.ReasonRefused }
 
-// Brief is the result of a run that has ended, with at most so many bytes of its answer, for callers that show many results at once. It does
-// not wait: while there is no response the error is ErrRunning.
+// Brief returns the result of a run that has ended, with at most answerMax bytes of its answer, for callers that show
+// many results at once. It does not wait: while there is no response the error is ErrRunning.
 func (r *Run) Brief(answerMax int64) (Result, error) {
 	response, err := r.response()
 	if err != nil {
@@ -85,15 +89,15 @@ func (r *Run) Brief(answerMax int64) (Result, error) {
 	return r.collectUpTo(*response, min(answerMax, r.m.answerMax)), nil
 }
 
-// collect makes the result out of a response and reads the answer. It removes nothing.
+// collect makes the result from a response and reads the answer. It removes nothing.
 func (r *Run) collect(response delegation.Response) Result {
 	return r.collectUpTo(response, r.m.answerMax)
 }
 
-// collectUpTo is collect, with a bound of its own for the answer.
+// collectUpTo does the same as collect, but reads at most answerMax bytes of the answer.
 func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result {
 	if at := r.m.works(r.id, r.asked, response.Profile); at != r.workspace {
-		copied := *r // others may look at the run
+		copied := *r // other goroutines may use the run
 		copied.workspace, copied.atRequest = at, workspaceSnapshot{}
 		r = &copied
 	}
@@ -115,8 +119,8 @@ func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result 
 	return result
 }
 
-// ran says whether the child started, so that an answer file can be its own. Only a watcher that gives no reasons is
-// believed without a time of the start.
+// ran reports whether the child started, so that an answer file can be its own. It demands the time of the start,
+// except from a watcher that gives no reasons.
 func ran(response delegation.Response) bool {
 	return !response.StartedAt.IsZero() || response.Reason == ""
 }
@@ -150,9 +154,9 @@ func (r *Run) readAnswer(result *Result, answerMax int64) {
 // foundAnswer is the part of the answer file that findAnswer has read.
 type foundAnswer struct {
 	text  []byte // up to the bound
-	more  bool   // there is more in the file
+	more  bool   // the file holds more
 	end   []byte // of the file
-	whole bool   // there is a file beside it with the whole answer
+	whole bool   // a file beside it holds the whole answer
 }
 
 func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {

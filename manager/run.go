@@ -18,9 +18,9 @@ type Run struct {
 	id           delegation.SubagentID
 	request      delegation.RequestID
 	workspace    string
-	asked        string // the workspace that the request names; the child may have been given a copy
-	profile      string // that the request names
-	answer       string // beneath the workspace; "" for none
+	asked        string // the workspace that the request names; the child may have got a copy
+	profile      string // the profile that the request names
+	answer       string // below the workspace; "" for none
 	timeout      time.Duration
 	cancelOnDone bool
 	atRequest    workspaceSnapshot
@@ -49,11 +49,11 @@ func (r *Run) ID() string { return r.id.String() }
 // RequestID tells this run from the others of the subagent.
 func (r *Run) RequestID() string { return r.request.String() }
 
-// Workspace is the directory that the child may write.
+// Workspace returns the directory that the child may write.
 func (r *Run) Workspace() string { return r.workspace }
 
-// Attach finds the run of a subagent by its request file, also when another process asked for it. A request that the
-// host must refuse has a run too, so that the refusal can be waited for.
+// Attach finds the run of a subagent by its request file, even if another process wrote the request. A request that the
+// host must refuse has a run too, so that a caller can wait for the refusal.
 func (m *Manager) Attach(id string) (*Run, error) {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	}
 	if req, err := delegation.DecodeRequest(data); err == nil && req.SubagentID == subagent {
 		run := m.runOf(req)
-		run.atRequest.workspace = run.snapshot().workspace // not the answer, which may be the run's own already
+		run.atRequest.workspace = run.snapshot().workspace // without the answer, which may already be the run's own
 		return run, nil
 	}
 	request, err := peek(data)
@@ -98,8 +98,8 @@ func (r *Run) Cancel(ctx context.Context) error {
 	return nil
 }
 
-// sentinel returns the name of the file that ends the run. Where the watcher knows that form, it names the request, so that
-// neither clocks nor a later request can confuse it.
+// sentinel returns the name of the file that ends the run. If the watcher knows the form, the name includes the
+// request, so that neither clocks nor a later request can confuse it.
 func (r *Run) sentinel() string {
 	beat, err := r.m.heartbeat()
 	if err == nil && slices.Contains(beat.Features, delegation.FeatureCancel) {
@@ -122,7 +122,7 @@ func (r *Run) checkCurrent() error {
 	return err
 }
 
-// currentRequest returns what was read of the request file. It fails where that is no longer this run's.
+// currentRequest returns the Reading of the request file. It fails if the file is no longer this run's.
 func (r *Run) currentRequest() (delegation.Reading, error) {
 	data, read, err := r.m.readRequest(delegation.RequestName(r.id), r.m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +137,9 @@ func (r *Run) currentRequest() (delegation.Reading, error) {
 	return read, nil
 }
 
-// remove takes away the run's files, the request first: while it is there, the host may still write a response. Live
-// output is the host's to remove, which takes no listing there, unless there is no host.
+// remove removes the run's files, the request first: while the request is there, the host may still write a response.
+// The host removes the live output itself, and can do so without listing the outbox. remove does it only if no host is
+// there.
 func (r *Run) remove() error {
 	err := errors.Join(
 		r.m.dir.Remove(delegation.RequestName(r.id)),

@@ -9,8 +9,8 @@ import (
 	"torno/delegation"
 )
 
-// readSegment yields the events of the next segment and says whether it is there. A segment that cannot be read whole
-// becomes a gap.
+// readSegment yields the events of the next segment and reports whether the segment is there. A segment that cannot be
+// read whole becomes a gap.
 func (s *stream) readSegment() (bool, error) {
 	if s.segment > lastSegment {
 		return false, nil
@@ -36,8 +36,8 @@ func (s *stream) readSegment() (bool, error) {
 	return true, nil
 }
 
-// deliver yields one event, and a gap before it where its number says that others are missing. It ends the stream with
-// errEnough after the last event and when the caller has enough.
+// deliver yields one event. If the event's number shows that earlier events are missing, it yields a gap first. It ends
+// the stream with errEnough after the last event, or when the caller wants no more.
 func (s *stream) deliver(e delegation.Event) error {
 	if e.Seq < s.from {
 		return nil
@@ -55,9 +55,9 @@ func (s *stream) deliver(e delegation.Event) error {
 	return nil
 }
 
-// nextSegment finds the first segment after the missing one, or 0. That takes a listing of the outbox, which may hold
-// any number of files, so the listings take two per cent of the time at most. The last one, when the run is over, is
-// made at once.
+// nextSegment finds the first segment after the missing one, and returns 0 if there is none. It must list the outbox,
+// which may hold any number of files, so it spends at most two per cent of the time on listings. The last listing, when
+// the run is over, is made at once.
 func (s *stream) nextSegment(ctx context.Context, last bool) (int, error) {
 	began := time.Now()
 	if began.Before(s.relist) && !last {

@@ -11,17 +11,19 @@ import (
 	"torno/delegation"
 )
 
-// DefaultSendTime is how long Send waits for the agent to have what it is sent.
+// DefaultSendTime is the time that callers of Send usually wait for the agent.
 const DefaultSendTime = 30 * time.Second
 
-// ErrNotYet is what was sent and not acknowledged in time. It stays in the outbox, and the agent gets it while its run lasts.
+// ErrNotYet says that an input was sent and not acknowledged in time. The input stays in the outbox, and the agent gets
+// it as long as its run lasts.
 var ErrNotYet = errors.New("the agent does not have it yet")
 
-// ErrOver is what was sent to a run that is over.
+// ErrOver says that an input was sent to a run that is over.
 var ErrOver = errors.New("the run is over")
 
-// Send says something to the agent of the run: a message, or an interrupt with a text or without. It returns when the agent has it. What
-// the host turns down is a *delegation.Refusal. The number is that of the input among all that were sent to the run.
+// Send says something to the agent of the run: a message, or an interrupt with or without a text. It returns when the
+// agent has it. If the host turns the input down, the error is a *delegation.Refusal. n numbers the input among all
+// inputs of the run.
 func (r *Run) Send(ctx context.Context, kind delegation.InputKind, text string) (n int, err error) {
 	if err := r.maySend(); err != nil {
 		return 0, err
@@ -33,7 +35,7 @@ func (r *Run) Send(ctx context.Context, kind delegation.InputKind, text string) 
 	return n, r.awaitInput(ctx, n)
 }
 
-// maySend fails where nothing that is sent can reach the agent.
+// maySend fails if no input can reach the agent.
 func (r *Run) maySend() error {
 	if err := r.checkCurrent(); err != nil {
 		return err
@@ -54,12 +56,12 @@ func (r *Run) maySend() error {
 	return nil
 }
 
-// putInput writes what the agent is told as the next file of input.
+// putInput writes the text for the agent as the next file of input.
 func (r *Run) putInput(kind delegation.InputKind, text string) (int, error) {
 	return r.put(delegation.Input{Kind: kind, Text: text})
 }
 
-// put writes the next file of input. Of two writers of one number one gets it, and the other one takes the next.
+// put writes the next file of input. If two writers want the same number, one gets it, and the other takes the next.
 func (r *Run) put(in delegation.Input) (int, error) {
 	in.Version, in.SubagentID, in.RequestID = delegation.Version, r.ID(), r.RequestID()
 	first := 1
@@ -90,7 +92,7 @@ func (r *Run) put(in delegation.Input) (int, error) {
 	}
 }
 
-// awaitInput waits until the status says what became of an input.
+// awaitInput waits until the status reports on an input.
 func (r *Run) awaitInput(ctx context.Context, n int) error {
 	wake, unsubscribe := r.m.hints.subscribe(r.concerns)
 	defer unsubscribe()
@@ -117,10 +119,11 @@ func (r *Run) awaitInput(ctx context.Context, n int) error {
 	}
 }
 
-// lastStatus is how long the status of a run that is answered may take to say the last of it.
+// lastStatus bounds how long the last status of a run may come after its response.
 const lastStatus = 2 * time.Second
 
-// inputBehind is what became of an input of a run that has been answered: the response can be there before the last status is.
+// inputBehind reports on an input of a run that already has a response. It waits a moment, because the response can be
+// there before the last status.
 func (r *Run) inputBehind(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, lastStatus)
 	defer cancel()
@@ -140,7 +143,7 @@ func (r *Run) inputBehind(ctx context.Context, n int) error {
 	}
 }
 
-// inputDone says whether it is known what became of an input.
+// inputDone reports whether the status has settled an input. The error is the refusal, if the host refused it.
 func (r *Run) inputDone(n int) (bool, error) {
 	status, ok := r.status()
 	if !ok || status.Input == nil {
@@ -154,7 +157,7 @@ func (r *Run) inputDone(n int) (bool, error) {
 	return status.Input.Acknowledged >= n, nil
 }
 
-// whyNotYet says what an input waits for, as far as the status tells.
+// whyNotYet returns the reason why an input still waits, as far as the status tells.
 func (r *Run) whyNotYet() string {
 	status, ok := r.status()
 	switch {
@@ -167,7 +170,7 @@ func (r *Run) whyNotYet() string {
 	return ""
 }
 
-// removeInputs removes what was sent to the run.
+// removeInputs removes the inputs that were sent to the run.
 func (r *Run) removeInputs() error {
 	for n := 1; n <= delegation.MaxInputs; n++ {
 		name := delegation.InputName(r.id, r.request, n)

@@ -10,7 +10,7 @@ import (
 	"torno/delegation"
 )
 
-// A watcher is called dead after this many beats without a sign, whatever interval it claims.
+// A watcher counts as dead after deadBeats intervals without a sign, whatever interval it claims.
 const (
 	deadBeats       = 3
 	maxInterval     = 5 * time.Minute
@@ -18,8 +18,8 @@ const (
 	maxSecondLook   = 5500 * time.Millisecond
 )
 
-// Serving returns the watcher's heartbeat, or a *NobodyServingError when no watcher is alive. It compares the beat with
-// our clock, so that it returns at once.
+// Serving returns the watcher's heartbeat, or a *NobodyServingError if no watcher is alive. It compares the beat with
+// our clock, so it returns at once.
 func (m *Manager) Serving() (delegation.Heartbeat, error) {
 	beat, err := m.heartbeat()
 	if absence := m.absence(beat, err, time.Since(beat.BeatAt)); absence != nil {
@@ -28,8 +28,8 @@ func (m *Manager) Serving() (delegation.Heartbeat, error) {
 	return beat, nil
 }
 
-// served is Serving for a caller that has time. After a jump of a clock a living watcher's beat may look old, so served
-// waits for the next beat.
+// served does the same as Serving, for a caller that has time. After a jump of a clock a living watcher's beat may look
+// old, so served waits for the next beat.
 func (m *Manager) served(ctx context.Context) (delegation.Heartbeat, error) {
 	beat, err := m.Serving()
 	if nobody, ok := errors.AsType[*NobodyServingError](err); !ok || !nobody.silent() {
@@ -54,7 +54,7 @@ func (m *Manager) served(ctx context.Context) (delegation.Heartbeat, error) {
 	return beat, err
 }
 
-// absence says why no watcher serves the outbox, as far as a heartbeat of the given age tells, or nil.
+// absence returns why no watcher serves the outbox, as far as a heartbeat of the given age tells, or nil.
 func (m *Manager) absence(beat delegation.Heartbeat, err error, age time.Duration) *NobodyServingError {
 	dead := age > deadBeats*interval(beat)
 	switch {
@@ -80,13 +80,13 @@ func (m *Manager) heartbeat() (delegation.Heartbeat, error) {
 	return delegation.DecodeHeartbeat(data)
 }
 
-// interval is how often a watcher says that it beats, up to maxInterval.
+// interval returns the time between two beats that a watcher claims, up to maxInterval.
 func interval(beat delegation.Heartbeat) time.Duration {
 	return min(cmp.Or(time.Duration(beat.HeartbeatSeconds)*time.Second, defaultInterval), maxInterval)
 }
 
-// secondLook is how long to look at a beat that seems to stand still. A watcher that beats more rarely than ours may be
-// called dead too early, which is better than a long wait.
+// secondLook returns how long to watch a beat that seems to stand still. A watcher with a longer interval may be called
+// dead too early, which is better than a long wait.
 func secondLook(beat delegation.Heartbeat) time.Duration {
 	return min(interval(beat)*11/10, maxSecondLook)
 }

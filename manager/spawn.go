@@ -17,24 +17,25 @@ import (
 	"torno/delegation"
 )
 
-// DefaultTimeout is how long a child may run where neither its parent says it nor the profile that the watcher offers.
+// DefaultTimeout is the time that a child may run if neither its parent nor the offered profile sets one.
 const DefaultTimeout = 5 * time.Minute
 
-// SpawnOptions say what to do. Only Task is required. Paths are as the parent sees them, and absolute.
+// SpawnOptions say what to do. Only Task is required. Paths are absolute, as the parent sees them.
 type SpawnOptions struct {
-	// ID names the subagent; by default it is sub_ and eight random hexadecimal digits. The same ID again is the
-	// same subagent, with the same default workspace.
+	// ID names the subagent; by default it is sub_ and eight random hexadecimal digits. The same ID again is the same
+	// subagent, with the same default workspace.
 	ID   string
 	Task string
-	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which is made, and
-	// which the child sees as /workspace; another one it sees at its own path.
+	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which Spawn makes
+	// and which the child sees as /workspace. The child sees any other workspace at its own path.
 	Workspace string
-	// Fill fills the default workspace before the child is asked for. The workspace must be new: where the subagent ran
-	// before, Spawn fails with ErrWorkspaceThere. When Fill fails, the workspace goes and no request is written.
+	// Fill fills the default workspace before the child is asked for. The workspace must be new: if the subagent ran
+	// before, Spawn fails with ErrWorkspaceThere. If Fill fails, Spawn removes the workspace and writes no request.
 	Fill func(ctx context.Context, workspace NewWorkspace) error
-	// Made is told of a default workspace that was just made and is not filled, before the child is asked for.
+	// Made is called if Spawn has just made a default workspace and there is no Fill, before the child is asked for.
 	Made func(subagentID string) error
-	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By default it is the profile's.
+	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By
+	// default it is the profile's.
 	Timeout time.Duration
 	// Profile is the name of a profile that the watcher offers; by default its first.
 	Profile   string
@@ -43,19 +44,20 @@ type SpawnOptions struct {
 	ParentID  string
 	// ContextPaths are the paths that the child may read.
 	ContextPaths []string
-	// YAMLConfig is for agents that are configured so, such as MassGen.
+	// YAMLConfig configures agents that read it, such as MassGen.
 	YAMLConfig map[string]any
-	// AnswerFile is where the answer is expected, beneath the workspace; by default answer.txt.
+	// AnswerFile is the path of the answer, below the workspace; by default answer.txt.
 	AnswerFile string
-	// Replace ends an earlier run of the same subagent whose result was not taken. Otherwise there is an ErrOutstanding.
+	// Replace ends an earlier run of the same subagent whose result was not taken. Without it Spawn returns
+	// ErrOutstanding.
 	Replace bool
-	// CancelOnDone withdraws the request when the context of Wait ends, so that the host ends the run and nothing of it
-	// stays in the outbox but its workspace. Otherwise the run goes on, and Attach finds it again.
+	// CancelOnDone withdraws the request when the context of Wait ends, so that the host ends the run and only the
+	// workspace stays in the outbox. Otherwise the run continues, and Attach finds it again.
 	CancelOnDone bool
 }
 
-// Spawn writes a request and returns its run. It fails early, before anything is written, when no watcher serves the
-// outbox and when the watcher is bound to refuse.
+// Spawn writes a request and returns its run. It fails early, before it writes anything, if no watcher serves the
+// outbox or if the watcher is bound to refuse.
 func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	return run, nil
 }
 
-// timeoutOf is how long a run of an offered profile has where its parent does not say it. The first profile is the default.
+// timeoutOf returns the time for a run of an offered profile if its parent sets none. The first profile is the default.
 func timeoutOf(beat delegation.Heartbeat, profile string) time.Duration {
 	i := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return p.Name == profile || profile == "" })
 	if i < 0 || beat.Profiles[i].TimeoutSeconds <= 0 || beat.Profiles[i].TimeoutSeconds > math.MaxInt32 {
@@ -129,7 +131,7 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	return req, nil
 }
 
-// setPaths sets the workspace and the answer file. The default workspace is named relative to the outbox, because this
+// setPaths sets the workspace and the answer file. It names the default workspace relative to the outbox, because this
 // side does not know the outbox's path on the host.
 func (m *Manager) setPaths(req *delegation.Request, o SpawnOptions) error {
 	if o.Workspace != "" && !filepath.IsAbs(o.Workspace) {
@@ -169,7 +171,7 @@ func parseTokens(req *delegation.Request, o SpawnOptions) error {
 	return nil
 }
 
-// encode encodes a request and checks it against what the watcher reads and offers.
+// encode encodes a request and checks it against the watcher's limits and offers.
 func encode(req delegation.Request, beat delegation.Heartbeat) ([]byte, error) {
 	if err := checkProfile(req.Profile, beat.Profiles); err != nil {
 		return nil, err
@@ -203,9 +205,10 @@ func checkProfile(profile delegation.Token, offers []delegation.ProfileOffer) er
 	return refusal
 }
 
-// makeRoom removes what an earlier run of the subagent left: a late response and an old sentinel must not be there
-// when the new request is. A run whose result was not taken is only replaced on demand, and its response stays as long as its
-// request does: the new request may not come to be. The host removes the response when it takes the new request.
+// makeRoom removes the files of an earlier run of the subagent: no late response and no old sentinel may be there when
+// the new request appears. It replaces a run whose result was not taken only on demand. The response of such a run
+// stays as long as its request does, because the new request may fail to be written. The host removes that response
+// when it takes the new request.
 func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 	left := []string{delegation.CancelName(id)}
 	switch _, err := m.dir.Stat(delegation.RequestName(id)); {
@@ -224,8 +227,8 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 	return nil
 }
 
-// publish makes the workspace if it is ours to make, and then the request: from here on the host may act. made is the request that
-// says that we made the workspace.
+// publish makes the workspace if it is ours to make, and then the request. From then on the host may act. made returns
+// the request that says that we made the workspace.
 func (r *Run) publish(ctx context.Context, data []byte, made func() ([]byte, error), o SpawnOptions) error {
 	fresh, err := r.prepareWorkspace(o.Workspace == "")
 	if err != nil {
@@ -272,12 +275,12 @@ func (r *Run) prepareWorkspace(ours bool) (fresh bool, err error) {
 	return false, dir.Close()
 }
 
-// refuse is a refusal on this side of the wall.
+// refuse returns a refusal on this side of the wall.
 func refuse(code delegation.Code, field, format string, args ...any) *delegation.Refusal {
 	return &delegation.Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-// randomHex is n random bytes as hexadecimal digits.
+// randomHex returns n random bytes as hexadecimal digits.
 func randomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails

@@ -14,8 +14,8 @@ import (
 	"torno/internal/beneath"
 )
 
-// TakenDir is the directory of the outbox with copies of taken results: nothing else is sure to outlive the process.
-// It is the client's own; the host does not touch it.
+// TakenDir is the directory of the outbox with copies of taken results. It lies in the outbox because nothing else is
+// sure to outlive the process. It is the client's own; the host does not touch it.
 const TakenDir = "taken"
 
 // The limits of an outbox's copies. The oldest go first.
@@ -27,7 +27,7 @@ const (
 	maxTakenCopy   = 16 << 20 // bytes of one copy, whose JSON may be several times as long as the result
 )
 
-// takenCopy is a result as it is stored. Text of a child need not be UTF-8, so the answer is bytes.
+// takenCopy is a result as it is stored. A child's text need not be UTF-8, so the answer is bytes.
 type takenCopy struct {
 	Version int
 	Result
@@ -36,9 +36,9 @@ type takenCopy struct {
 	ErrorText string
 }
 
-// Acknowledge says that the caller has stored or delivered what Wait returned. From here on the result is taken: its copy
-// is kept for a day, of each subagent the last one (see Taken), and the run's files are removed from the outbox. When
-// that fails the result stays, and a later Wait returns it again.
+// Acknowledge tells the manager that the caller has stored or delivered the result of Wait. From here on the result is
+// taken. Acknowledge keeps a copy for a day, but only the last one of each subagent (see Taken), and removes the run's
+// files from the outbox. If that fails the result stays, and a later Wait returns it again.
 func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result is of another run", r.id)
@@ -46,7 +46,7 @@ func (r *Run) Acknowledge(result Result) error {
 	err := r.checkCurrent()
 	switch {
 	case errors.Is(err, ErrSuperseded):
-		return nil // what is there now is the next run's
+		return nil // the files now belong to the next run
 	case errors.Is(err, ErrGone):
 		return r.remove()
 	case err != nil:
@@ -58,7 +58,7 @@ func (r *Run) Acknowledge(result Result) error {
 	return r.remove()
 }
 
-// Taken reads the copy of the last result of a subagent that was taken. Without one the error is ErrNoRun.
+// Taken reads the copy of a subagent's last taken result. If there is none, the error is ErrNoRun.
 func (m *Manager) Taken(id string) (Result, error) {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -74,8 +74,8 @@ func (m *Manager) Taken(id string) (Result, error) {
 	return result, nil
 }
 
-// taken replaces the error of a run that does not exist by an error that says when its result was taken, if it was. request is
-// the id of the request that was waited for, or "" for any.
+// taken turns the error of a run that does not exist into an error that says when its result was taken, if it was
+// taken. request is the id of the request that the caller waited for, or "" for any.
 func (m *Manager) taken(id delegation.SubagentID, request string, err error) error {
 	result, missing := m.copyOf(id)
 	if missing != nil || request != "" && result.RequestID != request {
@@ -123,7 +123,7 @@ func (k takenCopy) result() Result {
 	return r
 }
 
-// encodeTaken encodes the copy of a result. It cuts off the end of a very long answer, which the copy says.
+// encodeTaken encodes the copy of a result. It cuts off the end of a very long answer and marks the copy as truncated.
 func encodeTaken(r Result) ([]byte, error) {
 	kept := takenCopy{Version: 1, Result: r, Answer: []byte(r.Answer)}
 	if len(kept.Answer) > maxTakenAnswer {
@@ -147,7 +147,7 @@ func encodeTaken(r Result) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// saveCopy writes the copy of a result and makes room for it first.
+// saveCopy makes room for the copy of a result, and then writes the copy.
 func (m *Manager) saveCopy(r Result) error {
 	r.TakenAt = time.Now().UTC()
 	id, err := delegation.ParseSubagentID(r.SubagentID)
@@ -177,8 +177,8 @@ func (m *Manager) saveCopy(r Result) error {
 	return m.replaceFile(dir, takenName(id), data)
 }
 
-// replaceFile writes a file whole, by rename, over anything that has its name. It belongs to the outbox's owner where
-// that is possible, as the directory does, so that each client of the outbox can read it.
+// replaceFile writes a file whole, by rename, over anything that has its name. It gives the file to the outbox's owner,
+// who also owns the directory, if it may, so that each client of the outbox can read it.
 func (m *Manager) replaceFile(dir *os.Root, name string, data []byte) error {
 	temp := ".new-" + randomHex(16)
 	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -199,8 +199,8 @@ func (m *Manager) replaceFile(dir *os.Root, name string, data []byte) error {
 	return nil
 }
 
-// pruneCopies removes copies that are older than a day, and the oldest while there is no room for one more of the given
-// size. Other files go the same way, such as the temporary file of a client that was killed.
+// pruneCopies removes copies that are older than a day, and then the oldest until there is room for one more of the
+// given size. It treats other files alike, such as the temporary file of a client that was killed.
 func pruneCopies(dir *os.Root, size int64) error {
 	listing, err := dir.Open(".")
 	if err != nil {

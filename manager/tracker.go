@@ -9,23 +9,24 @@ import (
 	"torno/delegation"
 )
 
-// maxGrant bounds by how much a host may lengthen a run, so that a nonsensical status does not keep a caller waiting for ever.
+// maxGrant bounds the time that a host may add to a run, so that a nonsensical status does not keep a caller waiting
+// for ever.
 const maxGrant = 24 * time.Hour
 
-// tracker holds what one Wait, or one reader of events, knows about its run.
+// tracker holds the knowledge of one Wait, or of one reader of events, about its run.
 type tracker struct {
 	run       *Run
 	tell      func(WaitUpdate)
-	reported  *WaitUpdate // the last update that the caller was given
+	reported  *WaitUpdate // the last update that the caller got
 	heartbeat heartbeatMonitor
-	request   delegation.Reading // of the request file, when it was last seen to be ours
+	request   delegation.Reading // the request file, when it was last known to be ours
 	status    delegation.RunStatus
-	entered   time.Time // when the state was seen first; running and waiting are one
-	giveUpAt  time.Time // zero while the run has all the time it needs
+	entered   time.Time // when the state was first seen; running and waiting count as one
+	giveUpAt  time.Time // zero while the run may take any time
 	unusable  error     // why the file with the response's name is not this run's response
 }
 
-// check returns the response when there is one, and an error when no response can come any more.
+// check returns the response if there is one, and an error if no response can come any more.
 func (t *tracker) check() (*delegation.Response, error) {
 	var response *delegation.Response
 	if response, t.unusable = t.run.response(); response != nil {
@@ -44,9 +45,9 @@ func (t *tracker) check() (*delegation.Response, error) {
 	return nil, nil
 }
 
-// response returns the run's response if it is there, whole, and this run's. Anything else under its name may still
+// response returns the run's response if it is there, whole, and this run's. Any other file under its name may still
 // change: a half-written file will be whole at the next look, and a stale one will be replaced. The error says why the
-// file does not count; it only matters when no other file comes.
+// file does not count; it only matters if no other file comes.
 func (r *Run) response() (*delegation.Response, error) {
 	data, err := r.m.read(delegation.ResponseName(r.id), maxResponse)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +66,8 @@ func (r *Run) response() (*delegation.Response, error) {
 	return &response, nil
 }
 
-// checkRequest fails when the request is no longer ours. It reads the file unless its stamp shows that it is as it was.
+// checkRequest fails if the request is no longer ours. It reads the file unless the stamp shows that the file has not
+// changed.
 func (t *tracker) checkRequest() error {
 	stamp, err := t.run.m.dir.Stat(delegation.RequestName(t.run.id))
 	if err == nil && t.request.Content != "" && t.request.Unchanged(stamp) {
@@ -78,12 +80,13 @@ func (t *tracker) checkRequest() error {
 	if err == nil {
 		t.request = own
 	}
-	return nil // what cannot be read now may be whole at the next look
+	return nil // if it cannot be read now, it may be whole at the next look
 }
 
-// moveLimit moves giveUpAt with what the watcher says. A queued run may wait without limit. The limit counts while
-// nothing is known, once the child runs, and once it ended. The host's clock may differ from ours, so only differences
-// of its times are used. A run goes forward: a status that takes it back, or says the same again, wins it no time.
+// moveLimit moves giveUpAt when the status changes. A queued run may wait without limit. The limit counts while nothing
+// is known, once the child runs, and once it has ended. The host's clock may differ from ours, so only differences
+// between its times are used. A run only goes forward: it gets no more time from a status that takes it back or says
+// the same again.
 func (t *tracker) moveLimit() {
 	status, ok := t.run.status()
 	if !ok {
@@ -112,7 +115,7 @@ func (t *tracker) moveLimit() {
 	}
 }
 
-// stateOrder numbers the states in the order in which a run passes through them.
+// stateOrder numbers the states in the order of a run's life.
 var stateOrder = map[delegation.State]int{
 	delegation.StateQueued: 1, delegation.StateStarting: 2, delegation.StateRunning: 3, delegation.StateWaiting: 3, delegation.StateEnded: 4,
 }
@@ -129,7 +132,7 @@ func (t *tracker) overdue() bool {
 	return !t.giveUpAt.IsZero() && !time.Now().Before(t.giveUpAt)
 }
 
-// status returns where the run stands, if the watcher says so.
+// status returns the status of the run, if the watcher has written one.
 func (r *Run) status() (delegation.RunStatus, bool) {
 	data, err := r.m.read(delegation.StatusName(r.id), maxStatus)
 	if err != nil {

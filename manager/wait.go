@@ -9,22 +9,23 @@ import (
 	"torno/delegation"
 )
 
-// Grace is how long after a child's time is up a response may take: the host ends the child, removes its sandbox and
-// writes.
+// Grace is the time that a response may take after a child's time is up: the host ends the child, removes its sandbox
+// and writes the response.
 const Grace = 30 * time.Second
 
-// Wait returns the run's result and removes nothing: the result stays in the outbox until Acknowledge says that the caller
-// has it, and until then every Wait returns it. When ctx ends first, the run goes on unless it was spawned with CancelOnDone.
+// Wait returns the run's result and removes nothing: the result stays in the outbox until Acknowledge says that the
+// caller has it, and until then every Wait returns it. If ctx ends first, the run continues unless it was spawned with
+// CancelOnDone.
 //
-// Other ends are ErrNobodyServing when no watcher has served the outbox for longer than Options.Patience, ErrGone or
-// ErrSuperseded when the request is no longer there, and ErrOverdue when a watcher that is alive left the run unanswered
-// for its timeout and Grace. Time spent in the queue does not count. After ErrNobodyServing and ErrOverdue the request is
-// still there: Wait may be called again.
+// Wait returns ErrNobodyServing if no watcher has served the outbox for longer than Options.Patience. It returns
+// ErrGone or ErrSuperseded if the request is no longer there, and ErrOverdue if a living watcher left the run
+// unanswered for its timeout and Grace. Time spent in the queue does not count. After ErrNobodyServing and ErrOverdue
+// the request is still there: Wait may be called again.
 func (r *Run) Wait(ctx context.Context) (Result, error) { return r.WaitWithUpdates(ctx, nil) }
 
-// WaitWithUpdates is Wait, and calls tell with what is known of the run at first and whenever that changes: for instance
-// its position in the queue, or that the watcher died, or that it is back. It calls tell from its own goroutine and waits
-// for it.
+// WaitWithUpdates waits like Wait, and calls tell with the state of the run at first and whenever it changes: for
+// instance the position in the queue, or that the watcher died, or that it is back. It calls tell from its own
+// goroutine and waits until tell returns.
 func (r *Run) WaitWithUpdates(ctx context.Context, tell func(WaitUpdate)) (Result, error) {
 	response, err := r.await(ctx, tell)
 	if err != nil {
@@ -33,7 +34,7 @@ func (r *Run) WaitWithUpdates(ctx context.Context, tell func(WaitUpdate)) (Resul
 	return r.collect(*response), nil
 }
 
-// WaitForEnd is WaitWithUpdates for a caller that wants no result: it reads no answer.
+// WaitForEnd waits like WaitWithUpdates, for a caller that wants no result: it reads no answer.
 func (r *Run) WaitForEnd(ctx context.Context, tell func(WaitUpdate)) error {
 	_, err := r.await(ctx, tell)
 	return err
@@ -67,7 +68,7 @@ func (r *Run) await(ctx context.Context, tell func(WaitUpdate)) (*delegation.Res
 	}
 }
 
-// concerns says whether a file may tell something new about the run.
+// concerns reports whether a file may tell something new about the run.
 func (r *Run) concerns(name string) bool {
 	switch name {
 	case delegation.ResponseName(r.id), delegation.StatusName(r.id), delegation.RequestName(r.id), delegation.HeartbeatName:
@@ -76,8 +77,8 @@ func (r *Run) concerns(name string) bool {
 	return false
 }
 
-// abandon ends a Wait whose context is done. With CancelOnDone it withdraws the request: the host then ends the child and
-// writes no response.
+// abandon ends a Wait whose context is done. With CancelOnDone it withdraws the request: the host then ends the child
+// and writes no response.
 func (r *Run) abandon(ctx context.Context) error {
 	err := fmt.Errorf("wait for %s: %w", r.id, endOf(ctx))
 	if !r.cancelOnDone {
@@ -90,7 +91,7 @@ func (r *Run) abandon(ctx context.Context) error {
 	return errors.Join(err, withdrawn)
 }
 
-// endOf says why a context is done: the caller's cause, and the error of package context.
+// endOf returns why a context is done: the caller's cause, and the error of package context.
 func endOf(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -99,8 +100,9 @@ func endOf(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// giveUp ends a Wait for a response that is overdue. The sentinel makes sure that the child does not run on for ever.
-// Where no watcher serves, no watcher would see the sentinel, and the missing watcher is the reason for the delay.
+// giveUp ends a Wait for a response that is overdue. It writes the sentinel to make sure that the child does not run
+// for ever. If no watcher serves, it writes none, because nobody would see the sentinel; then the missing watcher is
+// the reason for the delay.
 func (t *tracker) giveUp(ctx context.Context) error {
 	r := t.run
 	if t.heartbeat.absence != nil {

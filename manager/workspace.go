@@ -13,10 +13,10 @@ import (
 	"torno/internal/beneath"
 )
 
-// Workspaces is where the workspaces of an outbox are, unless a caller says otherwise.
+// Workspaces is the directory for the workspaces of an outbox, unless a caller chooses another one.
 const Workspaces = "workspaces"
 
-// beneath returns path relative to the outbox when it lies in it.
+// beneath returns path relative to the outbox if it lies there.
 func (m *Manager) beneath(path string) (string, bool) {
 	rel, err := filepath.Rel(m.Outbox(), path)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
@@ -25,8 +25,8 @@ func (m *Manager) beneath(path string) (string, bool) {
 	return rel, true
 }
 
-// openWorkspace opens a workspace. Beneath the outbox no component may be a link, since an earlier child may have left
-// one there; elsewhere the caller knows where its directory is, and only the last component is looked at.
+// openWorkspace opens a workspace. Below the outbox no component may be a link, because an earlier child may have left
+// one there. Elsewhere the caller knows where its directory is, so only the last component is checked.
 func (m *Manager) openWorkspace(path string) (*os.Root, error) {
 	if rel, ok := m.beneath(path); ok {
 		root, err := m.root()
@@ -44,8 +44,8 @@ func (m *Manager) openWorkspace(path string) (*os.Root, error) {
 	return beneath.Step(parent, filepath.Base(path))
 }
 
-// makeWorkspace makes the default workspace of a subagent and says whether it did not exist. Where the subagent ran
-// before, it finds its files again.
+// makeWorkspace makes the default workspace of a subagent and reports whether it is new. A subagent that ran before
+// finds its files again.
 func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error) {
 	root, err := m.root()
 	if err != nil {
@@ -58,8 +58,8 @@ func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error
 	return m.makeDir(root, filepath.Join(Workspaces, id.String()), 0o770)
 }
 
-// makeDir makes one directory beneath the outbox and gives it to the outbox's owner where that is possible, because the
-// host accepts workspaces of that owner. A directory that is there stays as it is; a link is refused.
+// makeDir makes one directory below the outbox and gives it to the outbox's owner if it may, because the host accepts
+// workspaces of that owner. An existing directory stays as it is; a link is refused.
 func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made bool, err error) {
 	parent, err := beneath.Dir(root, filepath.Dir(rel))
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made boo
 	if err != nil || !made {
 		return made, closing(dir, err)
 	}
-	if err := dir.Chmod(".", perm); err != nil { // the umask took away some of it
+	if err := dir.Chmod(".", perm); err != nil { // the umask has taken away some of perm
 		return made, closing(dir, err)
 	}
 	uid, gid := m.dir.Owner()
@@ -98,12 +98,13 @@ func closing(dir *os.Root, err error) error {
 type NewWorkspace struct {
 	SubagentID string
 	Path       string
-	Answer     string // where in it the answer will be
+	Answer     string // where in the workspace the answer will be
 	Root       *os.Root
-	UID, GID   int // of the outbox's owner, who shall own what is in it
+	UID, GID   int // of the outbox's owner, who shall own everything in the workspace
 }
 
-// wantNew fails where a subagent has a default workspace, before anything of an earlier run is touched.
+// wantNew fails if a subagent already has a default workspace. It must run before anything of an earlier run is
+// touched.
 func (m *Manager) wantNew(id delegation.SubagentID) error {
 	root, err := m.root()
 	if err != nil {
@@ -135,7 +136,7 @@ func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, N
 	return nil
 }
 
-// OpenWorkspace opens the workspace of a subagent, whether or not its result was taken, and says where it is.
+// OpenWorkspace opens the workspace of a subagent, whether or not its result was taken, and returns the path too.
 func (m *Manager) OpenWorkspace(id string) (*os.Root, string, error) {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -155,7 +156,7 @@ func (m *Manager) OpenWorkspace(id string) (*os.Root, string, error) {
 	return root, path, err
 }
 
-// Find is the state of one subagent, if it has a request in the outbox.
+// Find returns the state of one subagent, if it has a request in the outbox.
 func (m *Manager) Find(id string) (Item, bool) {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -169,7 +170,7 @@ func (m *Manager) Find(id string) (Item, bool) {
 	return found.item(), true
 }
 
-// dropWorkspace takes a default workspace away again that no child was given.
+// dropWorkspace removes a default workspace that no child was given.
 func (m *Manager) dropWorkspace(id delegation.SubagentID) error {
 	root, err := m.root()
 	if err != nil {
@@ -179,7 +180,7 @@ func (m *Manager) dropWorkspace(id delegation.SubagentID) error {
 	return root.RemoveAll(filepath.Join(Workspaces, id.String()))
 }
 
-// answerPath returns where in the workspace an answer file is, or an error when it is not in it.
+// answerPath returns where in the workspace an answer file is, or an error if it lies outside.
 func answerPath(workspace, answer string) (string, error) {
 	rel := answer
 	if filepath.IsAbs(answer) {

@@ -6,29 +6,29 @@ import (
 	"torno/manager/answerschema"
 )
 
-// DefaultTimeout is the time that an agent has when its file says nothing.
+// DefaultTimeout is the time that an agent has if its file does not set one.
 const DefaultTimeout = 120 * time.Second
 
-// mainAgent is the caller of an agent whose file names none. It is the parent itself, so no file can describe it.
+// mainAgent is the allowed caller if a file names none. It is the parent itself, so no file can describe it.
 const mainAgent = "main"
 
-// Agent is what a file says about an agent.
+// Agent is the content of an agent's file.
 type Agent struct {
 	Path           string // below the project's directory, with slashes
 	Name           string
 	Description    string
-	Session        bool // go on with one conversation instead of beginning a new one each time
+	Session        bool // continue one conversation instead of beginning a new one each time
 	AllowedCallers []string
 	Timeout        time.Duration
 	Permissions    Permissions
 	Servers        []Server
 	Model          string               // "" leaves it to the parent
-	Skills         *Skills              // nil when the file does not speak of skills
+	Skills         *Skills              // nil if the file does not mention skills
 	OutputFormat   string               // "json" or ""
-	OutputSchema   *answerschema.Schema // nil when the answer has no form
+	OutputSchema   *answerschema.Schema // nil if the file asks for no form of answer
 	Prompt         string               // the system prompt
 
-	NotGiven []string  // what the file asks for and Torno does not give, in the order of the file
+	NotGiven []string  // things that the file asks for and Torno does not give, in the order of the file
 	Warnings []Warning // unknown keys
 }
 
@@ -38,7 +38,7 @@ type Permissions struct {
 	Deny  []string // stronger than Allow
 }
 
-// Server is a server of the Model Context Protocol that the agent talks to over its standard input and output.
+// Server is a Model Context Protocol server that the agent talks to over the server's standard input and output.
 type Server struct {
 	Name    string
 	Command string
@@ -53,7 +53,7 @@ type Skills struct {
 	Exclude       []string
 }
 
-// Warning speaks of a key that means nothing.
+// Warning reports a key that means nothing.
 type Warning struct {
 	Path string
 	Line int
@@ -61,7 +61,7 @@ type Warning struct {
 	Text string
 }
 
-// Task is what an agent is told: the caller's prompt, behind the context if there is any.
+// Task returns the words that an agent gets: the caller's prompt, after the context if there is any.
 func Task(prompt, context string) string {
 	if context == "" {
 		return prompt

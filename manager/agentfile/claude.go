@@ -44,7 +44,7 @@ var claudeKeys = map[string]reader{
 	"color":         absent("a child has no window"),
 }
 
-// absent reads a key that Torno knows and cannot give.
+// absent returns a reader for a key that Torno knows and cannot give.
 func absent(why string) reader {
 	return func(r *reading, at string, _ *yaml.Node) { r.notGiven(at, why) }
 }
@@ -57,7 +57,7 @@ func (r *reading) rules(at string, n *yaml.Node) []string {
 	return r.list(at, n, checkRule)
 }
 
-// line reads words with commas between them. It is never nil: an empty line is an empty list.
+// line reads words with commas between them. It never returns nil: an empty line is an empty list.
 func (r *reading) line(at string, n *yaml.Node, parse func(string) error) []string {
 	text, ok := r.text(at, n)
 	words := []string{}
@@ -77,7 +77,7 @@ func (r *reading) line(at string, n *yaml.Node, parse func(string) error) []stri
 	return words
 }
 
-// mode refuses each mode in which fewer questions are asked.
+// mode refuses each mode that asks fewer questions.
 func (r *reading) mode(at string, n *yaml.Node) {
 	text, ok := r.text(at, n)
 	if !ok {
@@ -92,7 +92,8 @@ func (r *reading) mode(at string, n *yaml.Node) {
 	}
 }
 
-// claudeServers reads servers with their names as keys, or a list of such mappings and of names of the parent's servers.
+// claudeServers reads the agent's servers. They are either a mapping with the servers' names as keys, or a list of such
+// mappings and of names of the parent's servers.
 func (r *reading) claudeServers(at string, n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		r.namedServers(at, n)

@@ -2,7 +2,8 @@ package agentfile
 
 import "strings"
 
-// dangers are keys that ask for more than a sandbox allows, without capitals, hyphens and underscores, and what they ask for.
+// dangers maps keys that ask for more than a sandbox allows to the reason why each is refused. The keys have no
+// capitals, hyphens or underscores.
 var dangers = map[string]string{
 	"hooks":                           "runs commands by itself",
 	"hook":                            "runs commands by itself",
@@ -43,7 +44,7 @@ var dangers = map[string]string{
 	"statusline":                      "runs commands by itself",
 }
 
-// danger says what is wrong with a key, or "". It reads the key as a careless program would.
+// danger returns why a key is refused, or "". It reads the key as a careless program would.
 func danger(key string) string {
 	return dangers[strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(key)))]
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// shownName bounds the name that a model made up and an error repeats.
+// shownName limits how much of a name made up by a model an error repeats.
 const shownName = 128
 
 // Problem says why a file describes no agent.
 type Problem struct {
 	Path string
-	Line int    // 0 when it concerns the whole file
-	Key  string // "" when it concerns no key
+	Line int    // 0 if it concerns the whole file
+	Key  string // "" if it concerns no key
 	Text string
 }
 
@@ -49,17 +49,18 @@ func (e *CallerError) Error() string {
 	return fmt.Sprintf("Agent %s does not allow caller %s.", quote(e.Agent), quote(e.Caller))
 }
 
-// FailureKind is the reason for which an agent's run has no result.
+// FailureKind says why an agent's run has no result.
 type FailureKind string
 
-// The reasons that Jarvis has.
+// The reasons in Jarvis's own words.
 const (
 	FailureTimeout FailureKind = "timeout"
 	FailureCLI     FailureKind = "cli_error"
 	FailureParse   FailureKind = "parse_error"
 )
 
-// RunError is the end of a run without a result. Message may hold a child's words: quote it before a model sees it.
+// RunError reports a run that ended without a result. Message may hold a child's words: quote it before a model sees
+// it.
 type RunError struct {
 	Agent   string
 	Kind    FailureKind
@@ -70,13 +71,13 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("Subagent %s failed (%s): %s", quote(e.Agent), e.Kind, e.Message)
 }
 
-// TimedOut is the RunError of an agent that did not end in its time.
+// TimedOut returns the RunError for an agent that did not end in time.
 func TimedOut(agent string, after time.Duration) *RunError {
 	text := fmt.Sprintf("Subagent %s timed out after %dms.", quote(agent), after.Milliseconds())
 	return &RunError{Agent: agent, Kind: FailureTimeout, Message: text}
 }
 
-// quote shows a name as it is, and as escapes what is not plain.
+// quote shows a name in quotation marks, with escapes for unusual characters.
 func quote(name string) string {
 	if len(name) > shownName {
 		name = strings.ToValidUTF8(name[:shownName], "") + "…"

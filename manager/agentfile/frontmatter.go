@@ -23,7 +23,7 @@ const (
 // frontMatter is the form that Jarvis asks for: a line of three hyphens, YAML, such a line again, and the prompt.
 var frontMatter = regexp.MustCompile(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n((?s:.*)))?\z`)
 
-// byteOrderMark is what some editors put at the beginning of a file.
+// byteOrderMark stands at the beginning of a file from some editors.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 var (
@@ -32,7 +32,7 @@ var (
 	errNotText       = errors.New("is not text: it holds a NUL byte or is not UTF-8")
 )
 
-// split takes a file apart into the top node of its front matter and the prompt.
+// split returns the top node of a file's front matter, and the prompt.
 func split(text []byte) (top *yaml.Node, prompt string, err error) {
 	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
 		return nil, "", errNotText
@@ -53,11 +53,12 @@ func split(text []byte) (top *yaml.Node, prompt string, err error) {
 	return top, strings.TrimSpace(string(parts[2])), err
 }
 
-// bareDescription is a description in one line without quotes.
+// bareDescription matches a description in one line without quotes.
 var bareDescription = regexp.MustCompile(`(?m)^description:[ \t]+([^ \t\r\n"'|>\[{&*!].*?)[ \t]*\r?$`)
 
-// quoted is front matter with quotes around such a description. Claude Code writes it so, and examples in it hold colons,
-// which end a text in YAML. All other lines stay as they are, and what comes out is judged as if a person had written it.
+// quoted returns the front matter with quotes around such a description. Claude Code writes descriptions without
+// quotes, and their examples hold colons, which end a text in YAML. quoted changes no other line, and the result is
+// checked as if a person had written it.
 func quoted(front []byte) ([]byte, bool) {
 	at := bareDescription.FindSubmatchIndex(front)
 	if at == nil {
@@ -67,7 +68,8 @@ func quoted(front []byte) ([]byte, bool) {
 	return slices.Concat(front[:at[2]], []byte("'"), text, []byte("'"), front[at[3]:]), true
 }
 
-// parse reads one YAML mapping. The lines of its nodes are those of the file, in which a line of hyphens comes first.
+// parse reads one YAML mapping. Its nodes get the line numbers of the file, where a line of hyphens stands before the
+// YAML.
 func parse(front []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(front))
 	var document yaml.Node
@@ -91,7 +93,8 @@ func parse(front []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// check refuses what makes a small file large or says one thing twice, and moves each node to its line in the file.
+// check refuses values that make a small file large or say one thing twice, and moves each node to its line in the
+// file.
 func check(n *yaml.Node, depth int, nodes *int) error {
 	n.Line++
 	*nodes++

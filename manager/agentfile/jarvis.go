@@ -40,7 +40,7 @@ var permissionKeys = map[string]reader{
 	},
 }
 
-// name leaves an empty name to the check that it is there at all.
+// name reads the agent's name. If the name is empty, required has already refused it.
 func (r *reading) name(at string, n *yaml.Node) {
 	text, ok := r.required(at, n)
 	if !ok {
@@ -57,7 +57,7 @@ func (r *reading) description(at string, n *yaml.Node) {
 	r.agent.Description, _ = r.required(at, n)
 }
 
-// required is text of a field that must be there; where it has no value, another check says so.
+// required returns the text of a field that must be there. If the field is null or empty, it refuses the file.
 func (r *reading) required(at string, n *yaml.Node) (string, bool) {
 	if n.ShortTag() == "!!null" || n.Kind == yaml.ScalarNode && n.Value == "" {
 		r.whole("Missing required field %q in %s", at, r.agent.Path)
@@ -78,7 +78,7 @@ func (r *reading) model(at string, n *yaml.Node) {
 	r.agent.Model = text
 }
 
-// skills has two forms: the list of those that there are, and what is left out of the common ones.
+// skills reads either of two forms: the list of the agent's skills, or the skills that are left out of the common ones.
 func (r *reading) skills(at string, n *yaml.Node) {
 	if n.Kind == yaml.SequenceNode {
 		r.agent.Skills = &Skills{Names: r.list(at, n, CheckCaller)}

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	maxText  = 16 << 10 // of one value that is no schema
-	maxItems = 256      // of one list
+	maxText  = 16 << 10 // in one value that is not a schema
+	maxItems = 256      // in one list
 	maxTime  = 24 * time.Hour
 )
 
-// Lookup answers a variable of the environment, "" for a variable that is not set.
+// Lookup returns the value of an environment variable, or "" if the variable is not set.
 type Lookup func(name string) string
 
 // reading is one file on its way to an Agent.
 type reading struct {
 	agent    *Agent
 	lookup   Lookup
-	expanded int // bytes that variables have brought so far
+	expanded int // bytes that variables have added so far
 	problems []error
 }
 
-// reader takes one value into the agent. At is the whole name of its key, such as permissions.allow.
+// reader reads one value into the agent. At is the whole name of its key, such as permissions.allow.
 type reader func(r *reading, at string, n *yaml.Node)
 
 func (r *reading) refuse(n *yaml.Node, at, format string, args ...any) {
 	r.problems = append(r.problems, &Problem{Path: r.agent.Path, Line: n.Line, Key: plain(at), Text: fmt.Sprintf(format, args...)})
 }
 
-// whole refuses the file in the words that Jarvis has.
+// whole refuses the file in Jarvis's own words.
 func (r *reading) whole(format string, args ...any) {
 	r.problems = append(r.problems, &Problem{Path: r.agent.Path, Text: fmt.Sprintf(format, args...)})
 }
@@ -105,7 +105,7 @@ func (r *reading) milliseconds(at string, n *yaml.Node) time.Duration {
 	return time.Duration(value) * time.Millisecond
 }
 
-// items are the values of a list.
+// items returns the values of a list.
 func (r *reading) items(at string, n *yaml.Node) []*yaml.Node {
 	switch {
 	case n.Kind != yaml.SequenceNode:
@@ -118,7 +118,7 @@ func (r *reading) items(at string, n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// list reads a list of texts, each of which parse accepts. It is never nil.
+// list reads a list of texts and refuses each text that parse does not accept. It never returns nil.
 func (r *reading) list(at string, n *yaml.Node, parse func(string) error) []string {
 	items := r.items(at, n)
 	all := []string{}
@@ -139,7 +139,7 @@ func (r *reading) list(at string, n *yaml.Node, parse func(string) error) []stri
 
 func sortedKeys(keys map[string]reader) []string { return slices.Sorted(maps.Keys(keys)) }
 
-// plain is a key as an error can show it: as escapes what a terminal or a model would not show.
+// plain returns a key as an error can show it: with escapes for characters that a terminal or a model would not show.
 func plain(at string) string {
 	quoted := quote(at)
 	if quoted[1:len(quoted)-1] == at {

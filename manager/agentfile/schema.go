@@ -29,7 +29,7 @@ func (r *reading) schema(at string, n *yaml.Node) {
 	r.agent.OutputSchema = schema
 }
 
-// asJSON is a value as JSON would have it. A date is a text.
+// asJSON returns the value that JSON would have. A date becomes a text.
 func asJSON(n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxExpanded bounds what variables bring into one file.
+// maxExpanded limits the bytes that variables add to one file.
 const maxExpanded = 256 << 10
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -33,7 +33,7 @@ func (r *reading) servers(at string, n *yaml.Node) {
 	}
 }
 
-// serverKeys are the keys that both kinds of files have.
+// serverKeys returns the keys that both forms have for a server.
 func serverKeys(s *Server) map[string]reader {
 	return map[string]reader{
 		"command": func(r *reading, at string, n *yaml.Node) { s.Command = r.expandedText(at, n) },
@@ -75,7 +75,7 @@ func (r *reading) word(at string, n *yaml.Node) string {
 	return text
 }
 
-// expandedText puts variables in their places, once: a value that looks like a variable stays as it is.
+// expandedText replaces variables by their values, once: a value that looks like a variable stays unchanged.
 func (r *reading) expandedText(at string, n *yaml.Node) string {
 	text, ok := r.text(at, n)
 	if !ok {

@@ -16,20 +16,20 @@ import (
 	"torno/internal/beneath"
 )
 
-// maxEntries bounds the names that are looked at in one directory, and with them the files.
+// maxEntries bounds the names that are looked at in one directory, and so the number of files.
 const maxEntries = 512
 
-// Set is all agents of a project and its user.
+// Set holds all agents of a project and its user.
 type Set struct {
 	agents   map[string]*Agent
-	Problems []error // of files that describe no agent, each a *Problem or with the path in its text
+	Problems []error // for files that describe no agent; each is a *Problem or names the path
 }
 
-// form is one way to describe an agent.
+// form is a way to describe an agent.
 type form struct {
 	keys  map[string]reader
 	fresh func() *Agent
-	// missing is the error of a file without front matter, in its system's words.
+	// missing is the error for a file without front matter, in the words of the system that has this form.
 	missing string
 }
 
@@ -42,16 +42,16 @@ var (
 	}}
 )
 
-// place is a directory in which files describe agents.
+// place is a directory with files that describe agents.
 type place struct {
 	root  *os.Root
 	dir   string // below the root
-	shown string // in paths
+	shown string // the directory's name in the paths that people see
 	read  func(*Set, *os.Root, string, []fs.DirEntry, Lookup) []*Agent
 }
 
-// Read reads the files of a project once, and those of a user, whose directory of Claude Code's (~/.claude) may be nil. A directory that is
-// not there holds no agents; one that cannot be read is an error.
+// Read reads the files of a project once, and those of a user. user is that user's Claude Code directory (~/.claude);
+// it may be nil. A missing directory holds no agents; an unreadable directory is an error.
 func Read(project, user *os.Root, lookup Lookup) (*Set, error) {
 	places := []place{
 		{project, "agents", "agents", (*Set).jarvisFiles},
@@ -80,7 +80,7 @@ func Read(project, user *os.Root, lookup Lookup) (*Set, error) {
 	return s, nil
 }
 
-// once says whether a directory was read already: a user's home may be the project.
+// once reports whether a directory was read before: a user's home may be the project.
 func once(seen []os.FileInfo, dir *os.Root) ([]os.FileInfo, bool, error) {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -106,10 +106,10 @@ func (s *Set) keep(all []*Agent) {
 	}
 }
 
-// Names are the agents that can be asked for, sorted.
+// Names returns the names of the agents that can be asked for, sorted.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.agents)) }
 
-// For are the agents that a caller may use, sorted by their names.
+// For returns the agents that a caller may use, sorted by name.
 func (s *Set) For(caller string) (all []*Agent) {
 	for _, name := range s.Names() {
 		if slices.Contains(s.agents[name].AllowedCallers, caller) {
@@ -119,10 +119,11 @@ func (s *Set) For(caller string) (all []*Agent) {
 	return all
 }
 
-// Agent is the agent of a name, whatever callers it has; nil where there is none.
+// Agent returns the agent with a name, whoever may call it, or nil if there is none.
 func (s *Set) Agent(name string) *Agent { return s.agents[name] }
 
-// Get is the agent of a name, for a caller that may use it. The caller is what the server itself knows of its parent.
+// Get returns the agent with a name, if the caller may use it. The caller is the server's own knowledge about its
+// parent.
 func (s *Set) Get(name, caller string) (*Agent, error) {
 	a, ok := s.agents[name]
 	if !ok {
@@ -153,7 +154,7 @@ func (s *Set) claudeFiles(dir *os.Root, shown string, entries []fs.DirEntry, loo
 	return all
 }
 
-// add reads one file; a directory without one describes nothing.
+// add reads one file. A directory without such a file describes nothing.
 func (s *Set) add(all []*Agent, dir *os.Root, name, below string, f form, lookup Lookup) []*Agent {
 	at := plain(path.Join(below, name))
 	text, more, err := beneath.ReadFile(dir, name, maxFile)
@@ -175,7 +176,8 @@ func (s *Set) add(all []*Agent, dir *os.Root, name, below string, f form, lookup
 	return append(all, a)
 }
 
-// list is a directory of the project and its names, sorted; nil when there is none.
+// list opens a directory of the project and returns its entries, sorted by name. It returns nil if there is no such
+// directory.
 func list(project *os.Root, name string) (*os.Root, []fs.DirEntry, error) {
 	dir, err := beneath.Dir(project, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +211,7 @@ func names(dir *os.Root) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read makes an Agent of a file's bytes, or says all that is wrong with them.
+// read makes an Agent from a file's bytes, or returns everything that is wrong with them.
 func read(at string, text []byte, f form, lookup Lookup) (*Agent, []error) {
 	top, prompt, err := split(text)
 	if errors.Is(err, errNoFrontMatter) {

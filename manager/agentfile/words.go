@@ -16,13 +16,13 @@ func checkName(s string) error {
 	return checkWord(s, "._-")
 }
 
-// checkModel accepts the name of a model, which can be no option of a command.
+// checkModel accepts the name of a model that cannot be an option of a command.
 func checkModel(s string) error { return checkWord(s, "._:/@-[]") }
 
 // CheckCaller accepts the name of a caller or of a skill.
 func CheckCaller(s string) error { return checkWord(s, "._:/@-") }
 
-// checkWord accepts letters, digits and some marks; the first one is a letter or a digit.
+// checkWord accepts letters, digits and the given marks. The first character must be a letter or a digit.
 func checkWord(s, marks string) error {
 	for i, c := range []byte(s) {
 		if !letterOrDigit(c) && (i == 0 || strings.IndexByte(marks, c) < 0) {
@@ -39,8 +39,8 @@ func letterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// checkRule accepts a rule for tools: a name, and perhaps a pattern in brackets that ends the rule. So a rule is never an
-// option, and never two rules where a program splits them at commas.
+// checkRule accepts a rule for tools: a name, and perhaps a pattern in brackets that ends the rule. So a rule is never
+// an option, and a program that splits rules at commas never sees two.
 func checkRule(s string) error {
 	if s == "" || len(s) > 4*maxWord {
 		return fmt.Errorf("must have 1 to %d characters", 4*maxWord)
@@ -57,7 +57,7 @@ func checkRule(s string) error {
 	return nil
 }
 
-// closesAtTheEnd says whether the bracket that was opened before is closed by the last character, and no earlier.
+// closesAtTheEnd reports whether the last character, and no earlier one, closes the bracket that was opened before.
 func closesAtTheEnd(pattern string) bool {
 	open := 1
 	for i, c := range pattern {
@@ -76,7 +76,8 @@ func closesAtTheEnd(pattern string) bool {
 	return false
 }
 
-// splitRules splits what Claude Code writes in one line: rules with commas between them, and patterns that have commas.
+// splitRules splits one line of Claude Code's form into rules. Commas separate the rules, but patterns may have commas
+// too.
 func splitRules(line string) []string {
 	var rules []string
 	open, from := 0, 0

@@ -11,12 +11,12 @@ import (
 
 const (
 	maxAnswer = 256 << 10
-	// maxWork bounds the bytes of an answer times the weight of its schema.
+	// maxWork bounds the product of the answer's bytes and the schema's weight.
 	maxWork  = 16 << 20
 	maxShown = 1 << 10
 )
 
-// Reason is why an answer is not what was asked for.
+// Reason says why an answer does not match its schema.
 type Reason string
 
 // The reasons, as programs see them.
@@ -26,7 +26,7 @@ const (
 	TooLarge     Reason = "too_large"
 )
 
-// Mismatch is the error of an answer that is not what its schema asks for. As JSON it is what the caller gets. Detail can
+// Mismatch is the error for an answer that does not match its schema. Its JSON form goes to the caller. Detail can
 // repeat words of the child: quote it before a model sees it.
 type Mismatch struct {
 	Code   string `json:"error"` // always "output_schema"
@@ -40,19 +40,19 @@ func (m *Mismatch) Error() string {
 	return "the answer is not what output_schema asks for: " + m.Detail
 }
 
-// Feedback is what the child is told for its second try.
+// Feedback returns the words that the child gets for its second try.
 func (m *Mismatch) Feedback() string {
 	return fmt.Sprintf("Your answer is not what was asked for: %s\n\nAnswer again. %s", m.Detail, asking(m.schema))
 }
 
-// Asking is what a child is told about its answer.
+// Asking returns the words that tell a child what its answer must look like.
 func (s *Schema) Asking() string { return asking(s.text) }
 
 func asking(schema []byte) string {
 	return fmt.Sprintf("The whole answer must be one JSON value that matches this JSON Schema, without any words around it:\n%s\n", schema)
 }
 
-// Check reads an answer, which is JSON alone or in one fence of Markdown, and returns it when it matches.
+// Check reads an answer, either bare JSON or JSON in one Markdown fence, and returns the JSON if it matches.
 func (s *Schema) Check(answer string) (json.RawMessage, *Mismatch) {
 	text := unfenced(answer)
 	if len(text) > maxAnswer || len(text)*s.weight > maxWork {
@@ -77,7 +77,7 @@ func (s *Schema) mismatch(reason Reason, detail string) *Mismatch {
 	return &Mismatch{Code: "output_schema", Reason: reason, Detail: short(detail), schema: s.text}
 }
 
-// canonical encodes again what a text says, with its numbers as they are.
+// canonical decodes a text and encodes it again. Its numbers keep their digits.
 func canonical(text string) (json.RawMessage, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -97,7 +97,7 @@ func canonical(text string) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// unfenced is a text without the fence that models like to put around JSON.
+// unfenced returns a text without the fence that models like to put around JSON.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	inner, fenced := strings.CutPrefix(text, "```")
@@ -112,7 +112,7 @@ func unfenced(text string) string {
 	return strings.TrimSpace(inner)
 }
 
-// short bounds what an error repeats.
+// short cuts a text that an error message repeats.
 func short(text string) string {
 	if len(text) > maxShown {
 		text = text[:maxShown] + "…"

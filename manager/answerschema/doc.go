@@ -1,4 +1,4 @@
-// Package answerschema says whether a child's answer is the JSON that its agent's file asks for.
+// Package answerschema checks whether a child's answer is the JSON that its agent's file asks for.
 //
 //	schema, err := answerschema.Compile(document) // an empty one takes whatever is JSON
 //	value, mismatch := schema.Check(answer)
@@ -8,14 +8,15 @@
 //
 // # Promises
 //
-// An answer and a schema are hostile, and validating one against the other is work that both of them can make grow. So a
-// schema has no recursion and is weighed with every reference written out; an answer is measured; and where the product is
-// more than maxWork, nothing is validated and the answer does not match. What that takes away: schemas of trees whose depth
-// nothing bounds.
+// An answer and a schema are both hostile, and both can make the work of validating grow. So a schema must not be
+// recursive, and it is weighed with every reference written out. The answer is measured too. If the product is more
+// than maxWork, nothing is validated and the answer does not match. The price: a schema cannot describe trees of
+// unbounded depth.
 //
-// Nothing is fetched. A reference leads to #/$defs/NAME or #/definitions/NAME of the schema itself, and anything else is
-// refused when the schema is compiled, long before a child runs.
+// Nothing is fetched. A reference must lead to #/$defs/NAME or #/definitions/NAME of the schema itself. Compile refuses
+// any other reference, long before a child runs.
 //
-// A value that Check returns is what was validated, encoded again: two readers of an answer that has a key twice would not
-// see the same. Its numbers keep all their digits; they are compared with the schema's as floating point of 64 bits.
+// Check returns the value that it validated, encoded again: if an answer has a key twice, two readers of its original
+// text could see different values. Numbers keep all their digits; they are compared with the schema's numbers as 64-bit
+// floating point.
 package answerschema

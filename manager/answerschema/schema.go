@@ -9,15 +9,15 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxSchema bounds the text of a schema.
+// maxSchema bounds the text of a schema, in bytes.
 const maxSchema = 64 << 10
 
-// dialects are those that the library validates.
+// dialects lists the dialects that the library validates.
 var dialects = []any{
 	nil, "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema",
 }
 
-// Schema is a JSON Schema that is safe to validate answers against. It can be used by several goroutines.
+// Schema is a JSON Schema that is safe to validate answers against. Several goroutines can use it at once.
 type Schema struct {
 	text     []byte
 	weight   int
@@ -51,7 +51,8 @@ func Compile(document map[string]any) (*Schema, error) {
 	return &Schema{text: text, weight: weight, resolved: resolved}, nil
 }
 
-// resolve gives the schema to the library, without the name that it may have: references are to its own parts.
+// resolve gives the schema to the library. It removes a top-level $id first, because references must lead to the
+// schema's own parts.
 func resolve(document map[string]any) (*jsonschema.Resolved, error) {
 	if dialect := document["$schema"]; !slices.Contains(dialects, dialect) {
 		return nil, fmt.Errorf("$schema is %v; leave it out, or use draft 2020-12 or draft-07", dialect)
@@ -68,7 +69,7 @@ func resolve(document map[string]any) (*jsonschema.Resolved, error) {
 	return schema.Resolve(nil)
 }
 
-// MarshalJSON is the schema as its author wrote it.
+// MarshalJSON returns the schema as its author wrote it.
 func (s *Schema) MarshalJSON() ([]byte, error) { return s.text, nil }
 
 // UnmarshalJSON compiles a schema.

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxWeight bounds a schema with all its references written out.
+	// maxWeight bounds a schema's weight with all its references written out.
 	maxWeight = 8192
 	maxDepth  = 64
-	// maxPattern bounds a pattern, which takes time and memory as it is compiled.
+	// maxPattern bounds a pattern, because compiling it takes time and memory.
 	maxPattern = 512
-	// Texts and patterns are cheaper than schemas, but not free.
+	// Texts and patterns cost less than schemas, but they are not free.
 	bytesPerUnit, stepsPerUnit = 32, 8
 )
 
@@ -24,10 +24,10 @@ var (
 	errTooDeep  = fmt.Errorf("is nested more than %d deep", maxDepth)
 )
 
-// scale weighs a schema. It takes each part for a schema, also where it is an example: too much weight is safe, and a
-// reference that it overlooks is not.
+// scale weighs a schema. It treats every part as a schema, even an example: too much weight is safe, but an overlooked
+// reference is not.
 type scale struct {
-	parts  map[string]any // what references can lead to
+	parts  map[string]any // the parts that references can lead to
 	known  map[string]int // the weights of those parts
 	onPath map[string]bool
 }
@@ -74,7 +74,7 @@ func (s *scale) value(value any, depth int) (int, error) {
 
 func (s *scale) object(object map[string]any, depth int) (int, error) {
 	weight := 1
-	for _, key := range slices.Sorted(maps.Keys(object)) { // so that of two mistakes always the same is told
+	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted, so that of two mistakes it always reports the same one
 		value := object[key]
 		w, err := s.value(value, depth+1)
 		if err != nil {
@@ -92,7 +92,7 @@ func (s *scale) object(object map[string]any, depth int) (int, error) {
 	return weight, nil
 }
 
-// keyword is what a key adds to the weight of its value.
+// keyword returns the weight that a key adds to the weight of its value.
 func (s *scale) keyword(key string, value any, depth int) (int, error) {
 	switch value := value.(type) {
 	case string:
@@ -114,8 +114,8 @@ func (s *scale) keyword(key string, value any, depth int) (int, error) {
 	return 0, nil
 }
 
-// reference is the weight of the part that a reference leads to. A part counts its depth from itself, so that its weight
-// is the same from everywhere.
+// reference returns the weight of the part that a reference leads to. It counts the depth from that part on, so the
+// part weighs the same from everywhere.
 func (s *scale) reference(key, target string) (int, error) {
 	part, ok := s.parts[target]
 	if !ok || key != "$ref" || !plainTarget(target) {
@@ -134,7 +134,8 @@ func (s *scale) reference(key, target string) (int, error) {
 	return weight, err
 }
 
-// plainTarget says whether each reader takes a reference for the same: no escapes, and no further steps.
+// plainTarget reports whether every reader understands a reference in the same way: it has no escapes and no further
+// steps.
 func plainTarget(target string) bool {
 	for _, c := range []byte(target[strings.LastIndexByte(target, '/')+1:]) {
 		if c != '_' && c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
@@ -159,7 +160,7 @@ func patterns(key string, object map[string]any) (int, error) {
 	return weight, nil
 }
 
-// pattern is the weight of a regular expression, which grows with the repetitions in it.
+// pattern returns the weight of a regular expression, which grows with the repetitions in it.
 func pattern(text string) (int, error) {
 	if len(text) > maxPattern {
 		return 0, fmt.Errorf("has a pattern of more than %d characters", maxPattern)

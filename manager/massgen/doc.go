@@ -1,5 +1,5 @@
-// Package massgen knows what an agent of MassGen expects of its subagents' tools: which arguments they take, with which words
-// they refuse, and what their results look like. It decides and phrases; it opens no file and starts no child.
+// Package massgen knows how an agent of MassGen expects the tools for its subagents to behave: their arguments, the
+// words of their refusals, and the form of their results. It decides and phrases. It opens no file and starts no child.
 //
 //	spawn, failure := massgen.ParseSpawn(arguments, parent)  // spawn_subagents, in MassGen's order of checks
 //	if failure != nil { ... }                                // failure is the tool's whole answer, as JSON
@@ -8,11 +8,11 @@
 //
 // # Promises
 //
-// Where MassGen has a text for a mistake, the text is MassGen's to the letter, and mistakes are looked for in the order in
-// which MassGen looks for them, so that a model that knows the one system knows the other. What MassGen lets through and
-// Torno does not (a name that no file can have, a field that is not read, a value of another type) is said afterwards, in
-// words of ours that say what to do next.
+// If MassGen has a text for a mistake, we use MassGen's text to the letter. We look for mistakes in MassGen's order. So
+// a model that knows one system knows the other. MassGen accepts some things that Torno refuses: a name that no file
+// can have, a field that nothing reads, a value of the wrong type. We report those last, in our own words, with the
+// next step.
 //
-// Arguments are a stranger's bytes: they are bounded before they are parsed, and become types (delegation.SubagentID) before
-// anything is made of them.
+// Arguments are a stranger's bytes. We bound them before we parse them, and turn them into types
+// (delegation.SubagentID) before we use them.
 package massgen

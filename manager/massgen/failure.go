@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Failure is what a tool answers where it has done nothing. Encoded as JSON it is the body that MassGen gives.
+// Failure is the answer of a tool that has done nothing. Encoded as JSON it is the body that MassGen sends.
 type Failure struct {
-	Operation  Operation // "" where MassGen names none
-	SubagentID string    // only where MassGen says it in the body
+	Operation  Operation // "" if MassGen names none
+	SubagentID string    // only if MassGen puts it into the body
 	Text       string
 }
 
-// Operation is how an answer names the tool that it is from.
+// Operation names the tool that an answer comes from.
 type Operation string
 
-// The operations. A message's is not its tool's name: this is how MassGen writes it.
+// These are the operations. The operation of a message differs from the name of its tool, because MassGen writes it so.
 const (
 	OpSpawn    Operation = "spawn_subagents"
 	OpList     Operation = "list_subagents"
@@ -36,7 +36,7 @@ func (f *Failure) MarshalJSON() ([]byte, error) {
 	}{false, f.SubagentID, f.Operation, f.Text})
 }
 
-// fail phrases a failure of an operation.
+// fail returns a failure of the operation.
 func (op Operation) fail(format string, args ...any) *Failure {
 	return &Failure{Operation: op, Text: fmt.Sprintf(format, args...)}
 }

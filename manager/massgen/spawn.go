@@ -9,16 +9,16 @@ import (
 	"torno/delegation"
 )
 
-// Parent is what a spawn is checked against.
+// Parent holds the facts against which a spawn is checked.
 type Parent struct {
 	Workspace string
-	MaxTasks  int                    // in one call
-	Exists    func(path string) bool // of a context path; a relative one is below the workspace
-	NextID    func() string          // the id of a task that has none: subagent_0, subagent_1 …
-	Running   []string               // the ids of the children that run
-	Types     []string               // the names of the profiles
+	MaxTasks  int                    // per call
+	Exists    func(path string) bool // checks a context path; a relative path is below the workspace
+	NextID    func() string          // returns an ID for a task without one: subagent_0, subagent_1 …
+	Running   []string               // IDs of the running children
+	Types     []string               // names of the profiles
 
-	// InheritsBackend is subagent_orchestrator.inherit_spawning_agent_backend: a task chooses no model of its own.
+	// InheritsBackend is subagent_orchestrator.inherit_spawning_agent_backend: a task may not choose its own model.
 	InheritsBackend bool
 }
 
@@ -33,16 +33,16 @@ type Spawn struct {
 type Task struct {
 	ID            delegation.SubagentID
 	Task          string
-	Type          string // the name of a profile in lower case, or ""
-	IncludeParent bool   // the parent's workspace
-	IncludeTemp   bool   // the directory of the peers' workspaces
+	Type          string // name of a profile in lower case, or ""
+	IncludeParent bool   // the child may read the parent's workspace
+	IncludeTemp   bool   // the child may read the directory of the peers' workspaces
 	ContextPaths  []string
 	ContextFiles  []string
 	Model         string
 	SystemPrompt  string
 	Skills        []string
 	Metadata      map[string]any
-	Timeout       int // in seconds; 0 where the task says none
+	Timeout       int // in seconds; 0 if the task gives none
 
 	id string // as the caller wrote it
 }
@@ -85,7 +85,7 @@ func ParseSpawn(arguments []byte, parent Parent) (Spawn, *Failure) {
 	return spawn, parseIDs(spawn.Tasks)
 }
 
-// taskList is the list of tasks in its bounds.
+// taskList returns the list of tasks, after it has checked the number of tasks.
 func taskList(tasks any, limit int) ([]any, *Failure) {
 	list, ok := tasks.([]any)
 	if tasks != nil && !ok {
@@ -100,7 +100,8 @@ func taskList(tasks any, limit int) ([]any, *Failure) {
 	return list, nil
 }
 
-// parseTask parses one task. wrong is a mistake for which MassGen has no text; it is said after all that MassGen looks for.
+// parseTask parses one task. wrong is a mistake for which MassGen has no text. The caller reports it only if all of
+// MassGen's checks pass.
 func parseTask(i int, entry any, shared []string, parent Parent) (task Task, wrong string, failure *Failure) {
 	fields, ok := entry.(map[string]any)
 	text, isText := fields["task"].(string)
@@ -126,7 +127,7 @@ func parseTask(i int, entry any, shared []string, parent Parent) (task Task, wro
 	return task, r.wrong, nil
 }
 
-// contextPaths are a task's own context paths and those of the whole call, each of which must be there.
+// contextPaths returns a task's own context paths and those of the whole call. Each of them must exist.
 func contextPaths(i int, own any, shared []string, parent Parent) ([]string, *Failure) {
 	list, ok := own.([]any)
 	if own != nil && !ok {
@@ -153,7 +154,8 @@ func contextPaths(i int, own any, shared []string, parent Parent) ([]string, *Fa
 	return paths, nil
 }
 
-// checkTogether looks at what the tasks are to each other and to the children that run, and gives ids to those without.
+// checkTogether compares the tasks with each other and with the running children. It gives an ID to each task without
+// one.
 func checkTogether(tasks []Task, parent Parent) *Failure {
 	var withModel []string
 	for i := range tasks {
@@ -174,7 +176,8 @@ func checkTogether(tasks []Task, parent Parent) *Failure {
 	return checkTypes(tasks, parent.Types)
 }
 
-// clashes gives each task its id and returns the ids that two tasks have, and those of children that run, both sorted.
+// clashes gives an ID to each task without one. It returns the IDs that occur twice and the IDs of running children,
+// both sorted.
 func clashes(tasks []Task, parent Parent) (twice, running []string) {
 	count := map[string]int{}
 	for i := range tasks {
@@ -212,7 +215,7 @@ func checkTypes(tasks []Task, names []string) *Failure {
 	return nil
 }
 
-// parseIDs makes the ids types, which MassGen does not: a name that no file can have is refused.
+// parseIDs turns the IDs into types, which MassGen does not do. It refuses a name that no file can have.
 func parseIDs(tasks []Task) *Failure {
 	for i := range tasks {
 		id, err := delegation.ParseSubagentID(tasks[i].id)

@@ -1,9 +1,9 @@
 package massgen
 
-// Status is how a subagent stands, in MassGen's words.
+// Status is the state of a subagent, in MassGen's words.
 type Status string
 
-// The first five are a result's. The others are only ever seen of a child that is listed.
+// A result has one of the first five. The others occur only when children are listed.
 const (
 	StatusCompleted           Status = "completed"
 	StatusCompletedButTimeout Status = "completed_but_timeout"
@@ -17,13 +17,14 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Terminal says whether nothing more happens. An error is an end too, so that a parent does not wait for it for ever.
+// Terminal reports whether nothing more happens. An error is also an end, because a parent must not wait for it
+// forever.
 func (s Status) Terminal() bool { return s != StatusPending && s != StatusRunning && s != "" }
 
-// Success says whether a result with this status is one.
+// Success reports whether a result with this status is a success.
 func (s Status) Success() bool { return s == StatusCompleted || s == StatusCompletedButTimeout }
 
-// State is the status under which a child with this result is tracked.
+// State returns the status under which a child with this result is tracked.
 func (s Status) State() Status {
 	if s == StatusError {
 		return StatusFailed
@@ -31,7 +32,7 @@ func (s Status) State() Status {
 	return s
 }
 
-// Display is the status that a person is shown.
+// Display returns the status to show to a person.
 func (s Status) Display() Status {
 	switch s {
 	case StatusCompletedButTimeout:

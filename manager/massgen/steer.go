@@ -7,14 +7,14 @@ import (
 	"torno/delegation"
 )
 
-// Child is what is known of a subagent that a call names. The zero value is a subagent that no registry knows.
+// Child holds the known facts about a subagent that a call names. The zero value is a subagent that no registry knows.
 type Child struct {
 	Known      bool
-	State      Status // how it stands; StatusRunning while it runs
+	State      Status // StatusRunning while it runs
 	Background bool   // it runs in the background
 	Answered   bool   // its answer is in the workspace
 	SessionID  string
-	Recovery   bool // it can be continued without a session, from its context
+	Recovery   bool // it can be continued from its context, without a session
 	Workspace  string
 	There      bool // the workspace exists
 }
@@ -23,7 +23,7 @@ type Child struct {
 type Continue struct {
 	SubagentID delegation.SubagentID
 	Message    string
-	Timeout    int // in seconds; 0 is the default
+	Timeout    int // in seconds; 0 means the default
 	Background bool
 }
 
@@ -38,7 +38,7 @@ func ParseContinue(arguments []byte) (Continue, *Failure) {
 	return call, r.failure(OpContinue)
 }
 
-// Check says why a child cannot be continued, or nil.
+// Check returns the reason why the child cannot be continued, or nil.
 func (c Continue) Check(child Child) *Failure {
 	switch {
 	case child.State == StatusRunning && child.Background:
@@ -55,7 +55,7 @@ func (c Continue) Check(child Child) *Failure {
 	return nil
 }
 
-// TimedOut is what continue_subagent answers when the continuation took too long.
+// TimedOut returns the answer of continue_subagent after the continuation took too long.
 func (c Continue) TimedOut(seconds int) *Failure {
 	return OpContinue.fail("Continuation timed out after %ds", seconds)
 }
@@ -64,7 +64,7 @@ func (c Continue) TimedOut(seconds int) *Failure {
 type Send struct {
 	SubagentID   delegation.SubagentID
 	Message      string
-	TargetAgents []string // nil is every agent of the child's
+	TargetAgents []string // nil means every agent of the child
 }
 
 // ParseSend parses the arguments of send_message_to_subagent.
@@ -78,7 +78,7 @@ func ParseSend(arguments []byte) (Send, *Failure) {
 	return call, r.failure(OpSend)
 }
 
-// Check says why a child can be sent nothing, or nil.
+// Check returns the reason why nothing can be sent to the child, or nil.
 func (s Send) Check(child Child) *Failure {
 	var failure *Failure
 	switch {
@@ -108,7 +108,7 @@ func ParseCancel(arguments []byte) (Cancel, *Failure) {
 	return Cancel{id}, r.failure(OpCancel)
 }
 
-// Check says why a child cannot be cancelled, or nil. MassGen names no operation in these answers.
+// Check returns the reason why the child cannot be cancelled, or nil. MassGen names no operation in these answers.
 func (c Cancel) Check(child Child) *Failure {
 	switch {
 	case !child.Known:
@@ -119,7 +119,7 @@ func (c Cancel) Check(child Child) *Failure {
 	return nil
 }
 
-// ParseList parses the arguments of list_subagents, which has none.
+// ParseList checks that a call of list_subagents has no arguments.
 func ParseList(arguments []byte) *Failure {
 	fields, failure := object(OpList, arguments)
 	if failure != nil {
@@ -132,8 +132,8 @@ func ParseList(arguments []byte) *Failure {
 	return r.failure(OpList)
 }
 
-// addressed parses the arguments of a call that names a subagent, and checks what MassGen checks first. What is no id names no
-// subagent: nothing can have been started under it.
+// addressed parses the arguments of a call that names a subagent. It makes the checks that MassGen makes first. A name
+// that is not a valid ID names no subagent, because no subagent can have started under it.
 func addressed(op Operation, arguments []byte) (*reader, delegation.SubagentID, *Failure) {
 	var id delegation.SubagentID
 	fields, failure := object(op, arguments)
@@ -158,7 +158,7 @@ func addressed(op Operation, arguments []byte) (*reader, delegation.SubagentID, 
 	return r, id, nil
 }
 
-// notFound is how each tool says that there is no such subagent.
+// notFound returns the answer of each tool for an unknown subagent.
 func notFound(op Operation, name string) *Failure {
 	switch op {
 	case OpSend:
@@ -177,7 +177,7 @@ func missing(value any) bool {
 	return value == nil || ok && strings.TrimSpace(text) == ""
 }
 
-// failure is the first mistake as an operation's, or nil.
+// failure returns the first mistake as a failure of the operation, or nil.
 func (r *reader) failure(op Operation) *Failure {
 	if r.wrong == "" {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MaxArguments is the longest text of arguments in bytes.
+// MaxArguments bounds the text of the arguments, in bytes.
 const MaxArguments = 1 << 20
 
-// object parses the arguments of a tool. No arguments at all are an empty object.
+// object parses the arguments of a tool. Empty arguments count as an empty object.
 func object(op Operation, data []byte) (map[string]any, *Failure) {
 	if len(data) > MaxArguments {
 		return nil, op.fail("The arguments are %d bytes long, at most %d are allowed. Put long texts into a file of the workspace and name it.", len(data), MaxArguments)
@@ -54,9 +54,9 @@ func pythonType(value any) string {
 	}
 }
 
-// reader takes typed values out of an object and remembers the first that is of another type.
+// reader takes typed values out of an object and remembers the first value of a wrong type.
 type reader struct {
-	at     string // whose fields they are, for people
+	at     string // the owner of the fields, for people
 	fields map[string]any
 	wrong  string // the first mistake, or ""
 }
@@ -67,7 +67,7 @@ func (r *reader) complain(name, want string, value any) {
 	}
 }
 
-// text is the text of a field, "" where there is none.
+// text returns the text in a field, or "" if the field is missing.
 func (r *reader) text(name string) string {
 	value, ok := r.fields[name].(string)
 	if !ok && r.fields[name] != nil {
@@ -76,7 +76,7 @@ func (r *reader) text(name string) string {
 	return value
 }
 
-// flag is the truth of a field, or what it is without one.
+// flag returns the bool in a field, or without if the field is missing.
 func (r *reader) flag(name string, without bool) bool {
 	if r.fields[name] == nil {
 		return without
@@ -89,7 +89,7 @@ func (r *reader) flag(name string, without bool) bool {
 	return value
 }
 
-// texts is a list of texts, nil where there is none.
+// texts returns the list of texts in a field, or nil if the field is missing.
 func (r *reader) texts(name string) []string {
 	if r.fields[name] == nil {
 		return nil
@@ -110,7 +110,7 @@ func (r *reader) texts(name string) []string {
 	return all
 }
 
-// seconds is a positive whole number of seconds, 0 where there is none.
+// seconds returns the number in a field, a positive whole number of seconds. It returns 0 if the field is missing.
 func (r *reader) seconds(name string) int {
 	if r.fields[name] == nil {
 		return 0
@@ -127,10 +127,10 @@ func (r *reader) seconds(name string) int {
 	return int(min(max(n, 0), maxSeconds))
 }
 
-// maxSeconds is a year: longer than any child, short enough for every clock.
+// maxSeconds is a year: longer than any child runs, short enough for every clock.
 const maxSeconds = 365 * 24 * 60 * 60
 
-// object is the object of a field, nil where there is none.
+// object returns the object in a field, or nil if the field is missing.
 func (r *reader) object(name string) map[string]any {
 	value, ok := r.fields[name].(map[string]any)
 	if !ok && r.fields[name] != nil {
@@ -139,7 +139,7 @@ func (r *reader) object(name string) map[string]any {
 	return value
 }
 
-// only complains of a field that is not among the known ones.
+// only complains about a field that is not among the known fields.
 func (r *reader) only(known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(r.fields)) {
 		if !slices.Contains(known, name) && r.wrong == "" {

@@ -50,20 +50,20 @@ type applyInput struct {
 	Unfinished bool     `json:"unfinished"`
 }
 
-// applied is what an apply did, would do, or cannot do.
+// applied lists the files that an apply wrote, would write, or cannot write.
 type applied struct {
 	ID        string   `json:"id"`
 	Directory string   `json:"directory,omitempty"`
 	Dry       bool     `json:"dry_run,omitempty"`
-	Written   int      `json:"written"` // with dry_run: what would be
+	Written   int      `json:"written"` // with dry_run: how many would be written
 	Already   int      `json:"there_already,omitempty"`
 	Paths     pathList `json:"paths,omitzero"`
 	Refused   pathList `json:"refused,omitzero"`
 	Conflicts pathList `json:"conflicts,omitzero"`
 	Runs      pathList `json:"run_by_themselves,omitzero"`
 	PutBack   pathList `json:"put_back,omitzero"`  // by this call, after an apply that did not end
-	Ignored   pathList `json:"passed_by,omitzero"` // because git ignores it
-	Kept      pathList `json:"kept,omitzero"`      // files that one has left, and that may be the parent's
+	Ignored   pathList `json:"passed_by,omitzero"` // skipped, because git ignores it
+	Kept      pathList `json:"kept,omitzero"`      // files that an unfinished apply has left; maybe the parent's
 	Deletes   string   `json:"deletes,omitempty"`
 	Said      string   `json:"says,omitempty"`
 	Trouble   foreign  `json:"untrusted_detail,omitzero"`
@@ -107,7 +107,7 @@ func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
 		return nil, err
 	}
 	return s.withWork(ctx, in.ID, pick, func(work *patch.Work) (answer, error) {
-		// A child that ended meanwhile was at work during the look.
+		// A child that ended in between was still at work during the read.
 		if err := s.wantEnded(in, endOf(work)); err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
 	})
 }
 
-// endOf says whether a result that was taken is that of the child's last run in its copy.
+// endOf returns a function that reports whether a taken result belongs to the child's last run in its copy.
 func endOf(work *patch.Work) func(manager.Result) bool {
 	last := work.LastAsked()
 	return func(r manager.Result) bool {
@@ -123,8 +123,8 @@ func endOf(work *patch.Work) func(manager.Result) bool {
 	}
 }
 
-// wantEnded fails unless the child's response is there, or was taken. A request that was withdrawn says nothing: its child may be at
-// work still.
+// wantEnded fails unless the child's response is there or was taken. A withdrawn request proves nothing: its child may
+// still be at work.
 func (s *Server) wantEnded(in applyInput, isLast func(manager.Result) bool) error {
 	if in.Unfinished || in.Dry {
 		return nil
@@ -146,7 +146,7 @@ func (s *Server) wantEnded(in applyInput, isLast func(manager.Result) bool) erro
 	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", in.ID, errNotEnded)
 }
 
-// carryOut plans, judges and writes.
+// carryOut makes the plan, judges it, and writes the files.
 func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) (answer, error) {
 	dir, err := filepath.Abs(cmp.Or(in.To, work.Base.Origin))
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Server) openTo(work *patch.Work, in applyInput, dir string) (*os.Root, 
 	return patch.OpenDirectory(s.m.Outbox(), dir)
 }
 
-// tell says that an earlier apply did not end, and names each file that was saved meanwhile.
+// tell says that an earlier apply did not end. It names each file that the parent had saved meanwhile.
 func (a *applied) tell(cut *patch.Marker) {
 	if cut == nil {
 		return
@@ -205,7 +205,8 @@ func (a *applied) tell(cut *patch.Marker) {
 	a.PutBack, a.Kept = pathsOf(cut.PutBack), pathsOf(cut.Kept)
 }
 
-// warnOfHooks says that files are not asked for because git's hooks read them, and why.
+// warnOfHooks warns that nobody is asked about the further files that git's hooks read, because these are unknown.
+// unknown says why.
 func (a *applied) warnOfHooks(unknown string) {
 	if unknown == "" {
 		return
@@ -216,7 +217,8 @@ func (a *applied) warnOfHooks(unknown string) {
 	a.Said += words(unknown) + ": what hooks read beside themselves is not asked for"
 }
 
-// judge fails where a plan may not be carried out, and says all that keeps it from that. Of a dry run it is only said.
+// judge fails if the plan may not be carried out, and says everything that stands in the way. In a dry run, files that
+// run by themselves and deletions do not make it fail; they are only reported.
 func judge(plan *patch.Plan, in applyInput, said *applied) error {
 	said.Refused, said.Conflicts = pathsOf(plan.Refused), pathsOf(plan.Conflicts)
 	asked := slices.DeleteFunc(slices.Clone(plan.Running), func(t patch.Trouble) bool {
@@ -249,7 +251,8 @@ func judge(plan *patch.Plan, in applyInput, said *applied) error {
 	return &mistake{code: t.Code, text: why.Error() + ", so nothing was written", next: t.Next, details: found}
 }
 
-// allows says whether a path is named among those that run by themselves and may be written, as it is or as it was shown.
+// allows reports whether the caller allows a path that runs by itself. The caller may write the path as it is, or as an
+// earlier answer has shown it.
 func (in applyInput) allows(path string) bool {
 	return slices.ContainsFunc(in.Allow, func(p string) bool {
 		return gopath.Clean(p) == path || p == quoteAll(path, maxPathRoom).text
@@ -263,7 +266,7 @@ func pathsOf(all []patch.Trouble) (list pathList) {
 	return list
 }
 
-// list names the first steps of a plan.
+// list names the first done steps of a plan.
 func (a *applied) list(plan *patch.Plan, done int) {
 	a.Written = done
 	for i := range plan.Steps[:done] {

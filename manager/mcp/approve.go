@@ -36,13 +36,13 @@ type approveInput struct {
 	Why      string              `json:"why"`
 }
 
-// decided is what became of a call.
+// decided tells how a decision went.
 type decided struct {
 	ID       string              `json:"id"`
 	Approval int                 `json:"approval"`
 	Decision delegation.Decision `json:"decision"`
-	Has      bool                `json:"has_it"`        // the host
-	Why      string              `json:"why,omitempty"` // it has it not
+	Has      bool                `json:"has_it"`        // whether the host has the decision
+	Why      string              `json:"why,omitempty"` // why the host does not have it
 	Next     string              `json:"next"`
 }
 
@@ -81,7 +81,7 @@ func approve(ctx context.Context, s *Server, in approveInput) (answer, error) {
 	})
 }
 
-// decide decides the question that the model saw: number and digest are its own.
+// decide decides the question that the model saw: number and digest must match.
 func (in approveInput) decide(ctx context.Context, run *manager.Run) (answer, error) {
 	waiting := run.Approvals()
 	i := slices.IndexFunc(waiting, func(a delegation.PendingApproval) bool { return a.Approval == in.Approval && a.Digest == in.Digest })
@@ -98,24 +98,24 @@ func (in approveInput) decide(ctx context.Context, run *manager.Run) (answer, er
 	return said, err
 }
 
-// question is what a subagent's agent asks, in its words.
+// question is a question of a subagent's agent, in the agent's words.
 type question struct {
 	Approval  int       `json:"approval"`
 	Digest    string    `json:"digest"`
 	Tool      foreign   `json:"untrusted_tool"`
 	Arguments foreign   `json:"untrusted_arguments"`
-	Cut       bool      `json:"cut,omitempty"` // there is more of it
-	Expires   time.Time `json:"denied_at"`     // where it is not decided before
+	Cut       bool      `json:"cut,omitempty"` // the question is longer than shown
+	Expires   time.Time `json:"denied_at"`     // denied then, unless decided earlier
 	DecidedBy []string  `json:"decided_by,omitempty"`
 }
 
 const (
-	maxQuestions  = 4      // of one subagent at a time
+	maxQuestions  = 4      // per subagent at a time
 	maxAskedTool  = 400    // bytes of JSON
-	maxAskedWords = 10_000 // bytes of JSON; the host tells of 4 KiB
+	maxAskedWords = 10_000 // bytes of JSON; the host passes on 4 KiB
 )
 
-// questionsOf are the first questions of a subagent; there are others when these are decided.
+// questionsOf returns the first questions of a subagent. The others come after these are decided.
 func questionsOf(waiting []delegation.PendingApproval) (all []question) {
 	for _, a := range waiting[:min(len(waiting), maxQuestions)] {
 		q := question{Approval: a.Approval, Digest: a.Digest, Cut: a.Cut, Expires: a.ExpiresAt}
@@ -142,7 +142,7 @@ func (q question) say() string {
 // maxAsked bounds the questions of one answer, in bytes.
 const maxAsked = 20_000
 
-// boundQuestions leaves out questions that are too many for one answer, and says whether any stays.
+// boundQuestions drops the questions that do not fit into one answer. It reports whether any question remains.
 func boundQuestions(all []standing) (some bool) {
 	room := maxAsked
 	for i := range all {

@@ -9,25 +9,26 @@ import (
 	"torno/delegation"
 )
 
-// asked remembers the questions of subagents that a wait has brought to the client. Each question ends one wait early; later waits go on
-// beside it, so that a model that does not decide does not call in a circle.
+// asked remembers the questions of subagents that a wait has brought to the client. Each question ends only one wait
+// early. Later waits ignore it, so that a model that does not decide does not call wait in a circle.
 type asked struct {
 	mu    sync.Mutex
 	told  map[questionKey]bool
-	order []questionKey // of told, the oldest first
+	order []questionKey // the keys of told, the oldest first
 }
 
-// questionKey tells a question from all others.
+// questionKey distinguishes a question from all others.
 type questionKey struct {
 	request  string
 	approval int
 	digest   string
 }
 
-// maxAskedKept bounds what asked remembers: many times what the subagents of one wait can ask at once.
+// maxAskedKept bounds how many questions asked remembers. It is many times the number of questions that the subagents
+// of one wait can ask at once.
 const maxAskedKept = 16 * maxWaited * maxQuestions
 
-// untold are the questions of a run, of those that an answer shows, that the client was not told of.
+// untold returns those questions of a run that an answer shows and the client has not heard of.
 func (a *asked) untold(request string, waiting []delegation.PendingApproval) (keys []questionKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +60,7 @@ func (a *asked) note(keys []questionKey) {
 	}
 }
 
-// keysOf are the questions that an answer shows of a run.
+// keysOf returns the keys of the questions that an answer shows of a run.
 func keysOf(request string, shown []question) (keys []questionKey) {
 	for _, q := range shown {
 		keys = append(keys, questionKey{request, q.Approval, q.Digest})
@@ -67,7 +68,7 @@ func keysOf(request string, shown []question) (keys []questionKey) {
 	return keys
 }
 
-// nextDecision is the next step where subagents wait for a decision, or "" where none does.
+// nextDecision returns the next step if subagents wait for a decision, or "".
 func nextDecision(waiting []standing) string {
 	var ours, operators, unseen []string
 	for _, one := range waiting {
@@ -98,15 +99,15 @@ func nextDecision(waiting []standing) string {
 	return strings.Join(append(steps, "call wait again"), "; ")
 }
 
-// forParent says whether the parent may decide a question.
+// forParent reports whether the parent may decide a question.
 func (q question) forParent() bool {
 	return len(q.DecidedBy) == 0 || slices.Contains(q.DecidedBy, "parent")
 }
 
-// maxAskersNamed bounds the next step of a wait; the list of subagents above it has the others.
+// maxAskersNamed bounds the next step of a wait. The list of subagents above it names the others.
 const maxAskersNamed = 8
 
-// namesOf lists ids, and says that there are more.
+// namesOf lists the first IDs, and says how many more there are.
 func namesOf(ids []string) string {
 	named := strings.Join(ids[:min(len(ids), maxAskersNamed)], ", ")
 	if more := len(ids) - maxAskersNamed; more > 0 {

@@ -13,28 +13,28 @@ import (
 	"torno/manager"
 )
 
-// Budgets are what a parent may ask for. They keep an honest model from running away; what holds against another one are the
-// watcher's limits and the budgets of its gateway.
+// Budgets limit the requests of a parent. They keep an honest model from running away. Against a dishonest model only
+// the watcher's limits and the budgets of its gateway hold.
 type Budgets struct {
-	PerCall  int     // tasks of one delegate; 16 by default
-	Children int     // that run or wait at a time in this outbox; 32 by default
-	Depth    int     // how deep in a tree of agents this parent is itself
-	MaxDepth int     // the depth at which no more is delegated; 1 by default: what a child of ours has no part in
-	Money    float64 // what children may spend on their models; 0 is without a limit
-	Tokens   int64   // the same, in tokens of input and output
-	Parent   string  // the subagent for whose run children are, or a word for the host's records
+	PerCall  int     // tasks in one delegate; 16 by default
+	Children int     // children that run or wait at a time in this outbox; 32 by default
+	Depth    int     // how deep in a tree of agents this parent itself is
+	MaxDepth int     // agents this deep may not delegate; 1 by default, so our children may not
+	Money    float64 // how much children may spend on their models; 0 means no limit
+	Tokens   int64   // the same in tokens of input and output; 0 means no limit
+	Parent   string  // the subagent for whose run the children are, or a word for the host's records
 }
 
-// budgets counts.
+// budgets counts the use of the Budgets.
 type budgets struct {
 	Budgets
 	parent string
 
-	entering sync.Mutex // one delegate at a time counts children and adds to them
+	entering sync.Mutex // only one delegate at a time counts the children and adds to them
 
 	mu      sync.Mutex
 	counted map[string]bool // requests whose spending is counted
-	order   []string        // of them
+	order   []string        // the keys of counted, the oldest first
 	money   float64
 	tokens  int64
 }
@@ -44,17 +44,17 @@ func newBudgets(b Budgets) budgets {
 	return budgets{Budgets: b, parent: b.Parent, counted: map[string]bool{}}
 }
 
-// budgetNow is what is left, said with each answer of delegate and status.
+// budgetNow shows what remains of the budgets. Each answer of delegate and status contains it.
 type budgetNow struct {
 	PerCall   int    `json:"tasks_per_call"`
-	Children  int    `json:"children"` // that run or wait
+	Children  int    `json:"children"` // children that run or wait
 	Most      int    `json:"children_at_most"`
 	DepthLeft int    `json:"depth_left"`
 	Tokens    int64  `json:"tokens_spent,omitempty"`
 	TokensMax int64  `json:"tokens_at_most,omitempty"`
 	Money     string `json:"money_spent,omitempty"`
 	MoneyMax  string `json:"money_at_most,omitempty"`
-	Warning   string `json:"warning,omitempty"` // what will soon be used up
+	Warning   string `json:"warning,omitempty"` // the budgets that are nearly used up
 }
 
 func (n budgetNow) say() string {
@@ -78,7 +78,8 @@ func outOf(spent string, limited bool, most string) string {
 	return spent + " of " + most
 }
 
-// enter makes sure that so many more children are within the budgets, and keeps others from asking until leave.
+// enter fails unless the budgets allow that many more children. Until leave is called, no other call can ask for
+// children.
 func (b *budgets) enter(ctx context.Context, s *Server, more int) (now budgetNow, leave func(), err error) {
 	if more > b.PerCall {
 		return now, nil, spent("tasks", fmt.Sprintf("%d tasks in one call are too many: at most %d are taken", more, b.PerCall), "delegate them in several calls")
@@ -109,7 +110,7 @@ func spent(field, text, next string) error {
 	return &mistake{code: "budget", field: field, text: text, next: next}
 }
 
-// now counts what is at work and what was spent.
+// now counts the children at work and the money and tokens spent.
 func (b *budgets) now(ctx context.Context, s *Server) (budgetNow, error) {
 	list, err := s.list(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (b *budgets) now(ctx context.Context, s *Server) (budgetNow, error) {
 	return b.of(list.Items), nil
 }
 
-// of is now for a listing that is there already.
+// of does the same as now for a listing that the caller already has.
 func (b *budgets) of(items []manager.Item) budgetNow {
 	n := budgetNow{PerCall: b.PerCall, Most: b.Children, DepthLeft: max(0, b.MaxDepth-b.Depth)}
 	for i := range items {
@@ -131,7 +132,7 @@ func (b *budgets) of(items []manager.Item) budgetNow {
 	return b.warn(n)
 }
 
-// warn completes what is left with what was spent, and with what is nearly used up.
+// warn adds the spending, and a warning of budgets that are nearly used up.
 func (b *budgets) warn(n budgetNow) budgetNow {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,10 +147,10 @@ func (b *budgets) warn(n budgetNow) budgetNow {
 	return n
 }
 
-// amount is money for people, without what adding has left behind the millionth.
+// amount formats money for people. It rounds away the errors that adding has left behind the millionth.
 func amount(money float64) string { return strconv.FormatFloat(math.Round(money*1e6)/1e6, 'f', -1, 64) }
 
-// warning names what is nearly used up.
+// warning names the budgets that are nearly used up.
 func (b *budgets) warning(n budgetNow) string {
 	var all []string
 	if 5*n.Children >= 4*n.Most {
@@ -164,10 +165,10 @@ func (b *budgets) warning(n budgetNow) string {
 	return strings.Join(all, "; ")
 }
 
-// maxCounted bounds what is remembered of requests that were counted: many more than a listing has.
+// maxCounted bounds how many counted requests are remembered. It is many more than a listing has.
 const maxCounted = 10 * manager.MaxItems
 
-// count adds what a run has spent, once.
+// count adds the spending of a run, once.
 func (b *budgets) count(request string, usage *delegation.Usage) {
 	if usage == nil || usage.Model == nil {
 		return
@@ -194,7 +195,7 @@ func (b *budgets) spentMoney() float64 {
 	return b.money
 }
 
-// ParseMoney reads an amount such as "2.50"; "" is no limit.
+// ParseMoney reads an amount such as "2.50". "" means no limit.
 func ParseMoney(text string) (float64, error) {
 	if text == "" {
 		return 0, nil

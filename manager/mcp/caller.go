@@ -9,13 +9,13 @@ import (
 	"torno/delegation"
 )
 
-// callerKey is for what is known of a call beside its arguments.
+// callerKey is the context key for facts about a call beyond its arguments.
 type callerKey struct{}
 
 type caller struct {
 	session  string
-	meta     sdk.Meta                                      // what the client says
-	progress func(ctx context.Context, done float64) error // nil where the client wants to hear of none
+	meta     sdk.Meta                                      // sent by the client
+	progress func(ctx context.Context, done float64) error // nil if the client wants no progress messages
 }
 
 func withCaller(ctx context.Context, r *sdk.CallToolRequest) context.Context {
@@ -28,10 +28,10 @@ func withCaller(ctx context.Context, r *sdk.CallToolRequest) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// aliveEvery is how often a client hears that a long call goes on. Clients give up calls of which they hear nothing for minutes.
+// aliveEvery sets how often a client hears that a long call goes on. Clients give up a call after minutes of silence.
 const aliveEvery = 15 * time.Second
 
-// keepAlive tells the client of a call that it goes on, until quiet.
+// keepAlive tells the client of a call that the call goes on, until quiet is called.
 func (s *Server) keepAlive(ctx context.Context) (quiet func()) {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	if c.progress == nil {
@@ -50,20 +50,22 @@ func (s *Server) keepAlive(ctx context.Context) (quiet func()) {
 				return
 			}
 			if c.progress(ctx, n) != nil {
-				return // a client that cannot be told learns of the end by the answer
+				return // a client that cannot be told learns of the end from the answer
 			}
 		}
 	}()
 	return func() { cancel(); <-ended }
 }
 
-// Session tells the client of a call from the others of this server, which a port and a socket have. A client that has started the server is alone, and has "".
+// Session returns a name that distinguishes the client of a call from the server's other clients on a port or a socket.
+// A client that has started the server is alone; its name is "".
 func (d *Desk) Session(ctx context.Context) string {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	return c.session
 }
 
-// ParentModel is the model of the client's agent, where the client says it (_meta.model_id) and it is a name of a model; else "".
+// ParentModel returns the model of the client's agent. It returns "" unless the client names a valid model
+// (_meta.model_id).
 func (d *Desk) ParentModel(ctx context.Context) string {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	name, _ := c.meta["model_id"].(string)

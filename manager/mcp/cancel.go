@@ -21,7 +21,7 @@ type cancelInput struct {
 	IDs []string `json:"ids"`
 }
 
-// cancelled is what became of a call.
+// cancelled tells how a cancel went.
 type cancelled struct {
 	Cancelling []string   `json:"cancelling"`
 	Not        []standing `json:"not_cancelled,omitempty"`

@@ -9,18 +9,20 @@ import (
 	"torno/manager/patch"
 )
 
-// changes counts what a child has changed, and names what apply would not simply take. Names are the child's.
+// changes counts the changes that a child has made. It names the files that apply would refuse, and the files that run
+// by themselves. The names are the child's.
 type changes struct {
 	Added   int      `json:"added"`
 	Changed int      `json:"changed"`
 	Deleted int      `json:"deleted"`
 	Refused pathList `json:"refused,omitzero"`
 	Runs    pathList `json:"run_by_themselves,omitzero"`
-	Ignored pathList `json:"passed_by,omitzero"` // because git ignores it
+	Ignored pathList `json:"passed_by,omitzero"` // skipped, because git ignores it
 	Git     int64    `json:"git_directories_passed_by,omitempty"`
 }
 
-// path is a path of a child's, and what is the matter with it: in words of ours, or apart where a path stands in them too.
+// path is a path of a child's, and its problem. The problem is in our own words, or quoted separately if it contains a
+// path.
 type path struct {
 	Path    foreign `json:"untrusted_path,omitzero"`
 	Does    string  `json:"action,omitempty"`
@@ -28,17 +30,17 @@ type path struct {
 	Strange foreign `json:"untrusted_why,omitzero"`
 }
 
-// maxPathRoom bounds one path, and maxPathsRoom all of a list, in bytes of JSON. What is not named stays out: a path that runs by
-// itself is written only where it is named in allow, so a child gains nothing by hiding one behind many.
+// maxPathRoom bounds one path, and maxPathsRoom a whole list, in bytes of JSON. apply does not write a path that runs
+// by itself unless allow names it. So a child gains nothing by hiding such a path behind many others.
 const (
 	maxPathRoom  = 1000
 	maxPathsRoom = 8000
 )
 
-// pathList is a list of paths that is bounded.
+// pathList is a bounded list of paths.
 type pathList struct {
 	Paths []path
-	More  int // that are not named
+	More  int // how many are not named
 	room  int
 }
 
@@ -57,7 +59,7 @@ func (l *pathList) add(name, does, why string) {
 	l.Paths = append(l.Paths, p)
 }
 
-// MarshalJSON writes the paths, and how many more there are as the last of them.
+// MarshalJSON writes the paths. The last entry says how many more there are.
 func (l pathList) MarshalJSON() ([]byte, error) {
 	if l.More == 0 {
 		return json.Marshal(l.Paths)
@@ -65,10 +67,10 @@ func (l pathList) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append(slices.Clone(l.Paths), path{Why: fmt.Sprintf("and %d more, which are not named here", l.More)}))
 }
 
-// IsZero leaves an empty list out.
+// IsZero makes the encoder leave out an empty list.
 func (l pathList) IsZero() bool { return len(l.Paths) == 0 && l.More == 0 }
 
-// say names paths behind bars, as other text of the child's.
+// say names the paths behind bars, like other text of the child.
 func (l pathList) say(b *strings.Builder, label string) {
 	for _, p := range l.Paths {
 		fmt.Fprintf(b, "%s:", label)
@@ -84,7 +86,7 @@ func (l pathList) say(b *strings.Builder, label string) {
 	}
 }
 
-// ignoredOf lists the paths that the look skipped because git ignores them.
+// ignoredOf lists the paths that were skipped because git ignores them.
 func ignoredOf(work *patch.Work) (l pathList) {
 	for _, p := range work.Ignored {
 		l.add(p, "", "")

@@ -9,32 +9,33 @@ import (
 	"torno/manager"
 )
 
-// maxKept is how many results stay in the outbox that the client has, so that what their children printed can still be read.
+// maxKept bounds how many results stay in the outbox after the client has them. As long as they stay, the output of
+// their children can still be read.
 const maxKept = 64
 
-// children is what a server remembers of the children that its clients asked for. The outbox alone is the truth; this says which of
-// them are ours, and which results the client has.
+// children remembers the children that the server's clients asked for. Only the outbox holds the truth. children only
+// adds which runs are ours, and which results the client has.
 type children struct {
 	mu    sync.Mutex
-	mine  []child // in the order in which they were asked for, or first waited for
-	heard int64   // how many requests came
+	mine  []child // in the order of asking, or of the first wait
+	heard int64   // how many requests have come
 }
 
 // child is one run.
 type child struct {
 	id, request string
-	toldAt      int64 // what heard was when its result went out; 0 before
+	toldAt      int64 // the value of heard when the result went out; 0 before that
 	others      bool  // another server began it, for a client of its own
 }
 
-// noteHeard counts a request: the client lives, and has what went out before.
+// noteHeard counts a request. A request proves that the client lives and has received all earlier answers.
 func (c *children) noteHeard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard++
 }
 
-// add remembers a run, in the place of an earlier one of its subagent.
+// add remembers a run. It replaces an earlier run of the same subagent.
 func (c *children) add(run *manager.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,12 +47,13 @@ func (c *children) put(one child) {
 	c.mine = append(c.mine, one)
 }
 
-// told notes that the result of a run goes out, and returns the runs that are too many to keep.
+// told notes that the result of a run goes out. It returns the runs that are too many to keep.
 func (c *children) told(id, request string) (tooMany []child) {
 	return c.note(child{id: id, request: request})
 }
 
-// shown is told for a client that looked at a result without asking for the run: of a run that is not ours the result stays in the outbox.
+// shown does the same as told for a client that looked at a result without asking for the run. If the run is not ours,
+// its result stays in the outbox.
 func (c *children) shown(id, request string) (tooMany []child) {
 	return c.note(child{id: id, request: request, others: true})
 }
@@ -72,7 +74,7 @@ func (c *children) note(one child) (tooMany []child) {
 	return delivered[:max(0, len(delivered)-maxKept)]
 }
 
-// boundOthers forgets the oldest runs that are not ours.
+// boundOthers keeps at most maxKept runs that are not ours, and forgets the oldest.
 func (c *children) boundOthers() {
 	extra := -maxKept
 	for _, one := range c.mine {
@@ -88,8 +90,8 @@ func (c *children) boundOthers() {
 	})
 }
 
-// delivered are the runs of ours whose result the client has: it was heard of since. With orderly the client is leaving by itself, and has
-// what went out last too.
+// delivered returns our runs whose result the client has. A client has a result if it has sent a request since the
+// result went out. With orderly the client is leaving by itself, so it also has the last results.
 func (c *children) delivered(orderly bool) (all []child) {
 	for _, one := range c.mine {
 		if one.toldAt > 0 && !one.others && (orderly || c.heard > one.toldAt) {
@@ -99,7 +101,8 @@ func (c *children) delivered(orderly bool) (all []child) {
 	return all
 }
 
-// deliveredOf is the run of a subagent whose result the client has, ours or not: its place is needed for the next run.
+// deliveredOf returns the run of a subagent whose result the client has, ours or not. Its place is needed for the next
+// run.
 func (c *children) deliveredOf(id string) (child, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +126,7 @@ func (c *children) forget(gone child) {
 	c.mine = slices.DeleteFunc(c.mine, func(k child) bool { return k.id == gone.id && k.request == gone.request })
 }
 
-// open returns the runs of ours whose result did not go out yet.
+// open returns our runs whose result has not gone out yet.
 func (c *children) open() (all []child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,14 +138,14 @@ func (c *children) open() (all []child) {
 	return all
 }
 
-// wasTold says whether the result of a run went out already.
+// wasTold reports whether the result of a run has already gone out.
 func (c *children) wasTold(id, request string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.mine, func(k child) bool { return k.id == id && k.request == request && k.toldAt > 0 })
 }
 
-// release takes a result out of the outbox; a copy is kept for a day.
+// release takes a result out of the outbox. A copy is kept for a day.
 func (s *Server) release(one child) error {
 	run, err := s.m.Attach(one.id)
 	if err == nil && run.RequestID() == one.request {
@@ -159,14 +162,14 @@ func (s *Server) release(one child) error {
 	return err
 }
 
-// ended is the result of a run that is over. While it is not, the error is errNotEnded.
+// ended returns the result of a run that is over. If the run is not over, the error is errNotEnded.
 func ended(run *manager.Run) (manager.Result, error) {
 	now, cancel := context.WithCancelCause(context.Background())
 	cancel(errNotEnded)
 	return run.Wait(now)
 }
 
-// leave takes the results out of the outbox that the client has. What it was not seen to have stays for the next one.
+// leave takes the results that the client has out of the outbox. Other results stay for the next client.
 func (s *Server) leave(orderly bool) error {
 	if s.set.leave != nil {
 		s.set.leave()

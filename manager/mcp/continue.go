@@ -35,7 +35,7 @@ type continueInput struct {
 	Seconds *int     `json:"timeout_seconds"`
 }
 
-// continued is what became of a call.
+// continued tells how a continuation began.
 type continued struct {
 	started
 	Budget budgetNow `json:"budget"`
@@ -61,7 +61,7 @@ func (in continueInput) check() error {
 	return checkSeconds("timeout_seconds", in.Seconds)
 }
 
-// goOn is the call of continue, which is a word of Go's. It counts as a child like any other.
+// goOn handles the tool continue; "continue" itself is a keyword of Go. The continued child counts like any other.
 func goOn(ctx context.Context, s *Server, in continueInput) (answer, error) {
 	if err := in.check(); err != nil {
 		return nil, err

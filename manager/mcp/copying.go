@@ -11,7 +11,8 @@ import (
 	"torno/manager/patch"
 )
 
-// copier returns a function that copies a directory to a new workspace, with the files that git ignores if ignored is set, and reports in one what it copied.
+// copier returns a function that copies a directory to a new workspace. The function records in one how much it copied
+// and which paths it left out. With ignored it also copies the files that git ignores.
 func (s *Server) copier(dir string, ignored bool, one *started) func(context.Context, manager.NewWorkspace) error {
 	return func(ctx context.Context, w manager.NewWorkspace) error {
 		origin, err := filepath.Abs(dir)
@@ -53,10 +54,10 @@ func (s *Server) copier(dir string, ignored bool, one *started) func(context.Con
 	}
 }
 
-// maxNamed is how many paths are named that were left out of a copy.
+// maxNamed bounds how many omitted paths of a copy are named.
 const maxNamed = 10
 
-// store opens the place where the client keeps what children were given.
+// store opens the place where the client keeps its record of the files given to children.
 func (s *Server) store() (*patch.Store, error) {
 	state, err := patch.StateDir(s.env)
 	if err != nil {
@@ -65,25 +66,25 @@ func (s *Server) store() (*patch.Store, error) {
 	return patch.OpenStore(state, s.m.Outbox())
 }
 
-// forget drops what is known of an earlier workspace of a child that has a new one.
+// forget drops everything known about an earlier workspace of a child that has a new one.
 func (s *Server) forget(id string) error {
 	state, err := patch.StateDir(s.env)
 	if err != nil {
-		return nil //nolint:nilerr // without a place for it nothing is known of any
+		return nil //nolint:nilerr // without a state directory there is nothing to forget
 	}
 	return patch.Forget(state, s.m.Outbox(), id)
 }
 
-// keepAsked keeps which request was the child's last, for apply.
+// keepAsked records the child's last request, for apply.
 func (s *Server) keepAsked(run *manager.Run) error {
 	state, err := patch.StateDir(s.env)
 	if err != nil {
-		return nil //nolint:nilerr // then there is no base either
+		return nil //nolint:nilerr // without a state directory there is no base either
 	}
 	return patch.Asked(state, s.m.Outbox(), run.ID(), run.RequestID())
 }
 
-// withWork looks at what a child has changed in its copy.
+// withWork finds the changes that a child has made in its copy, and calls do with them.
 func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, do func(*patch.Work) (answer, error)) (answer, error) {
 	root, path, err := s.m.OpenWorkspace(id)
 	if err != nil {

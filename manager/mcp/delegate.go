@@ -50,7 +50,7 @@ type taskInput struct {
 	Seconds *int     `json:"timeout_seconds"`
 }
 
-// delegated is what became of a call.
+// delegated tells how the tasks of a call began.
 type delegated struct {
 	Subagents []started  `json:"subagents"`
 	Budget    *budgetNow `json:"budget,omitempty"`
@@ -61,7 +61,7 @@ type delegated struct {
 type started struct {
 	ID        string   `json:"id,omitempty"`
 	Workspace string   `json:"workspace,omitempty"`
-	Copied    string   `json:"copied,omitempty"` // what its workspace is a copy of, and what was left out
+	Copied    string   `json:"copied,omitempty"` // the directory copied into its workspace, and the paths left out
 	Warnings  []string `json:"warnings,omitempty"`
 	Error     *trouble `json:"error,omitempty"`
 	request   string
@@ -153,10 +153,10 @@ func (in delegateInput) check() error {
 	return nil
 }
 
-// maxSeconds is a month: the wire has no longer times, and the watcher's own limit is lower.
+// maxSeconds is a month. The wire format allows no longer time, and the watcher's own limit is lower.
 const maxSeconds = 31 * 24 * 3600
 
-// checkSeconds checks how long a child may run, where the argument is there.
+// checkSeconds checks how long a child may run, if the argument is given.
 func checkSeconds(where string, seconds *int) error {
 	if seconds != nil && (*seconds < 1 || *seconds > maxSeconds) {
 		return badArgument(where, "%s must be from 1 to %d", where, maxSeconds)
@@ -203,7 +203,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 	return one, nil
 }
 
-// tooLate says that the time of a call was up, where it was.
+// tooLate returns an error if the time of a call is up.
 func tooLate(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
 		return cause
@@ -214,7 +214,7 @@ func tooLate(ctx context.Context) error {
 // makeRoom takes an earlier result of the subagent out of the outbox, if the client has it.
 func (s *Server) makeRoom(id string) error {
 	if _, err := delegation.ParseSubagentID(id); err != nil {
-		return nil //nolint:nilerr // none was given, or Spawn says what is wrong with it
+		return nil //nolint:nilerr // no id was given, or Spawn reports the mistake
 	}
 	if one, has := s.children.deliveredOf(id); has {
 		return s.release(one)

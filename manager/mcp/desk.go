@@ -16,11 +16,11 @@ import (
 	"torno/manager/patch"
 )
 
-// Desk is what a tool of a Set may do. It keeps what holds for our own tools: the budgets, the bounded waits, and that a result stays in the
-// outbox until the client has it.
+// Desk offers a tool of a Set everything that it may do. It keeps the rules of our own tools: the budgets, the bounded
+// waits, and that a result stays in the outbox until the client has it.
 type Desk struct {
 	s    *Server
-	long bool // the tool waits for a child as long as that runs
+	long bool // the tool waits as long as its child runs
 }
 
 // Task is a child that a set asks for.
@@ -28,18 +28,19 @@ type Task struct {
 	ID, Text       string
 	Profile, Model string
 	Timeout        time.Duration   // in whole seconds, rounded up
-	Settings       *agent.Settings // what the agent is given beside its task, where the host offers that; nil for nothing
+	Settings       *agent.Settings // given to the agent beside its task, if the host offers that; nil for nothing
 	Again          bool            // Start begins anew in the workspace that an earlier run has left
 
 	Context    []string       // absolute paths that the child may read
-	YAMLConfig map[string]any // for agents that are configured so
-	AnswerFile string         // beneath the workspace; "" is answer.txt
-	Workspace  string         // a directory of the caller's; "" is the outbox's own for the child
-	// Fill puts files into the outbox's own workspace before the child is asked for. What is there may be the child's, from before.
+	YAMLConfig map[string]any // for agents that take their configuration this way
+	AnswerFile string         // beneath the workspace; "" means answer.txt
+	Workspace  string         // a directory of the caller's; "" means the outbox's own for the child
+	// Fill puts files into the outbox's own workspace before the child is asked for. Files from an earlier run of the
+	// child may be there already.
 	Fill func(context.Context, *os.Root) error
 }
 
-// options adds to what all tasks have.
+// options adds the options of this task to those of all tasks.
 func (t Task) options(o manager.SpawnOptions) manager.SpawnOptions {
 	o.ContextPaths, o.YAMLConfig, o.AnswerFile, o.Workspace = t.Context, t.YAMLConfig, t.AnswerFile, t.Workspace
 	if t.Settings != nil {
@@ -56,19 +57,19 @@ type Begun struct {
 	Warnings []string // in our own words
 }
 
-// Start asks for a new child. Where a subagent of that name has been here before, the error is manager.ErrWorkspaceThere or
-// manager.ErrOutstanding.
+// Start asks for a new child. If a subagent with this name has been here before, the error is manager.ErrWorkspaceThere
+// or manager.ErrOutstanding.
 func (d *Desk) Start(ctx context.Context, task Task) (Begun, error) {
 	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
 		o = task.options(o)
 		if !task.Again {
-			o.Fill = func(context.Context, manager.NewWorkspace) error { return nil } // to fill nothing still wants a new workspace
+			o.Fill = func(context.Context, manager.NewWorkspace) error { return nil } // a Fill wants a new workspace
 		}
 		return d.s.m.Spawn(ctx, o)
 	})
 }
 
-// Continue has a child that has ended go on with its conversation.
+// Continue lets a child that has ended go on with its conversation.
 func (d *Desk) Continue(ctx context.Context, task Task) (Begun, error) {
 	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
 		return d.s.m.Continue(ctx, task.options(o))
@@ -92,24 +93,24 @@ func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, e
 	}
 	begun.Warnings = one.Warnings
 	begun.Child, err = d.Look(one.ID)
-	if err != nil { // it was asked for all the same
+	if err != nil { // the child was asked for all the same
 		begun.Child = Child{Item: manager.Item{SubagentID: one.ID, RequestID: one.request, CreatedAt: time.Now()}}
 		begun.Warnings = append(begun.Warnings, words("where it stands could not be read yet: "+err.Error()))
 	}
 	return begun, nil
 }
 
-// Child is where a child stands.
+// Child is the state of a child.
 type Child struct {
 	manager.Item
 	Taken bool            // its result is no longer in the outbox: the client has it, and a copy is kept
 	kept  *manager.Result // that copy
 }
 
-// Ended says whether there is the result of a child. The host may say of its state that it has ended before that.
+// Ended reports whether the child has a result. The host may report the state "ended" earlier.
 func (c *Child) Ended() bool { return c.Status != "" }
 
-// Look says where one child stands. The error of a child that there is not is manager.ErrNoRun.
+// Look returns the state of one child. If there is no such child, the error is manager.ErrNoRun.
 func (d *Desk) Look(id string) (Child, error) {
 	if item, there := d.s.m.Find(id); there {
 		return Child{Item: item}, nil
@@ -132,7 +133,7 @@ func (d *Desk) Look(id string) (Child, error) {
 	return Child{Item: itemOf(kept), Taken: true, kept: &kept}, nil
 }
 
-// unlisted is a child whose request came just now, or is one that listings leave out because the host must refuse it.
+// unlisted returns a child that the listing does not contain: its request has just come, or the host must refuse it.
 func unlisted(run *manager.Run) (Child, error) {
 	result, err := run.Brief(0)
 	if errors.Is(err, manager.ErrRunning) {
@@ -148,8 +149,8 @@ func itemOf(r manager.Result) manager.Item {
 	}
 }
 
-// Result is how a child has ended, with so many bytes of its answer at most. Where another run is in its place by now the error is
-// manager.ErrSuperseded, and manager.ErrNoRun where its result was taken.
+// Result returns how a child ended, with at most answerMax bytes of its answer. If another run has taken the child's
+// place, the error is manager.ErrSuperseded. If the result was taken, it is manager.ErrNoRun.
 func (d *Desk) Result(child Child, answerMax int) (manager.Result, error) {
 	if child.Taken {
 		return withBeginning(*child.kept, answerMax), nil
@@ -164,7 +165,7 @@ func (d *Desk) Result(child Child, answerMax int) (manager.Result, error) {
 	return run.Brief(int64(answerMax))
 }
 
-// withBeginning is a result with the beginning of its answer. It keeps nothing of the rest in memory.
+// withBeginning returns a result with only the beginning of its answer. It keeps nothing of the rest in memory.
 func withBeginning(r manager.Result, answerMax int) manager.Result {
 	if len(r.Answer) > answerMax {
 		r.Answer, r.AnswerTruncated = strings.Clone(r.Answer[:answerMax]), true
@@ -172,10 +173,10 @@ func withBeginning(r manager.Result, answerMax int) manager.Result {
 	return r
 }
 
-// List is the children whose results are in the outbox, oldest first, without those results.
+// List returns the children whose results are in the outbox, oldest first, without those results.
 func (d *Desk) List(ctx context.Context) (manager.Listing, error) { return d.s.list(ctx) }
 
-// Printed is the end of what a child that is at work has shown so far. It is the child's text.
+// Printed returns the end of the output of a child at work. It is the child's text.
 func (d *Desk) Printed(ctx context.Context, child Child) (string, error) {
 	run, err := d.s.m.Attach(child.SubagentID)
 	if err != nil {
@@ -192,8 +193,8 @@ func (d *Desk) Printed(ctx context.Context, child Child) (string, error) {
 	return delegation.Tail(last), nil
 }
 
-// Told notes that the result of a child goes out to the client with this answer. That of a child of this server leaves the outbox when the
-// client has it; another server's stays for its own client.
+// Told notes that the result of a child goes out to the client with this answer. When the client has the result, the
+// result of our own child leaves the outbox. The result of another server's child stays for that server's client.
 func (d *Desk) Told(child Child) {
 	if !child.Ended() || child.Taken {
 		return
@@ -207,13 +208,14 @@ func (d *Desk) Told(child Child) {
 	}
 }
 
-// Take takes the result of a child out of the outbox for a tool that has it and needs the child's place. A copy is kept for a day.
+// Take takes the result of a child out of the outbox, for a tool that has the result and needs the child's place. A
+// copy is kept for a day.
 func (d *Desk) Take(c Child) error {
 	d.s.budgets.count(c.RequestID, c.Usage)
 	return d.s.release(child{id: c.SubagentID, request: c.RequestID})
 }
 
-// Own opens a directory of the parent's own, into which no child writes.
+// Own opens a directory that belongs to the parent. No child writes there.
 func (d *Desk) Own(name string) (*os.Root, error) {
 	state, err := patch.StateDir(d.s.env)
 	if err != nil {
@@ -225,19 +227,21 @@ func (d *Desk) Own(name string) (*os.Root, error) {
 // How says in words how a child ended.
 func (d *Desk) How(result manager.Result) string { return words(result.Ending()) }
 
-// Watcher is what serves the outbox and what it offers; the error says that none does.
+// Watcher returns the heartbeat of the watcher that serves the outbox, with everything that it offers. The error says
+// that no watcher serves.
 func (d *Desk) Watcher() (delegation.Heartbeat, error) { return d.s.m.Serving() }
 
-// MaxWait is the longest that a call may wait.
+// MaxWait bounds how long a call may wait.
 const MaxWait = maxWaitSeconds * time.Second
 
-// Waiting takes a place among the calls that wait, for at most so long, until done. The context ends with the client's input, too. For a tool
-// that Waits there is no limit, and the client hears now and then that the call goes on.
+// Waiting takes a place among the waiting calls, for at most limit, until done is called. The context also ends when
+// the client's input ends. For a tool that Waits there is no limit, and the client hears from time to time that the
+// call goes on.
 func (d *Desk) Waiting(ctx context.Context, limit time.Duration) (_ context.Context, done func(), err error) {
 	return d.WaitingLong(ctx, min(limit, MaxWait))
 }
 
-// WaitingLong is Waiting for a tool that says itself how long it Takes.
+// WaitingLong does the same as Waiting for a tool that says itself how long it Takes.
 func (d *Desk) WaitingLong(ctx context.Context, limit time.Duration) (_ context.Context, done func(), err error) {
 	leave, err := d.s.enterWait()
 	if err != nil {
@@ -252,16 +256,16 @@ func (d *Desk) WaitingLong(ctx context.Context, limit time.Duration) (_ context.
 	return ctx, func() { cancel(); stop(); leave() }, nil
 }
 
-// TimeIsUp says whether a wait ended because its time was up, and not its client.
+// TimeIsUp reports whether a wait ended because its time was up, and not because its client left.
 func TimeIsUp(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errNotEnded) }
 
-// ForParent says whether the parent may decide a question. Else the operator alone does, on the host.
+// ForParent reports whether the parent may decide a question. Otherwise only the operator may, on the host.
 func ForParent(a delegation.PendingApproval) bool {
 	return len(a.DecidedBy) == 0 || slices.Contains(a.DecidedBy, "parent")
 }
 
-// Settle waits until a child has ended, or asks what the parent may decide. A question for the operator ends one wait, so that it is
-// heard of; later waits go on beside it.
+// Settle waits until a child has ended, or asks something that the parent may decide. A question for the operator ends
+// only one wait, so that the client hears of it. Later waits ignore it.
 func (d *Desk) Settle(ctx context.Context, id string) error {
 	asks := errors.New("it asks something")
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -298,7 +302,8 @@ func (d *Desk) end(ctx context.Context, id string, tell func(manager.WaitUpdate)
 	return err
 }
 
-// Decide decides a question of a child's agent as it was seen. The error manager.ErrNotYet says that the host has not got it yet.
+// Decide decides the question that the caller saw. The error manager.ErrNotYet means that the host does not have the
+// decision yet.
 func (d *Desk) Decide(ctx context.Context, id string, seen delegation.PendingApproval, as delegation.Decision, why string) error {
 	run, err := d.s.attachLive(id)
 	if err != nil {
@@ -308,7 +313,7 @@ func (d *Desk) Decide(ctx context.Context, id string, seen delegation.PendingApp
 	return run.Decide(ctx, seen, as, why)
 }
 
-// Send says something to a child's agent. The error manager.ErrNotYet says that the agent has not got it yet.
+// Send sends a text to a child's agent. The error manager.ErrNotYet means that the agent does not have it yet.
 func (d *Desk) Send(ctx context.Context, id, text string) error {
 	run, err := d.s.attachLive(id)
 	if err != nil {

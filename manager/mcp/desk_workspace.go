@@ -9,7 +9,7 @@ import (
 	"torno/manager"
 )
 
-// Spawn is Start, but goes on in the workspace of a subagent that has been here before and has ended.
+// Spawn starts a child like Start, but goes on in the workspace of a subagent that has been here before and has ended.
 func (d *Desk) Spawn(ctx context.Context, task Task) (Begun, error) {
 	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
 		o = task.options(o)
@@ -29,7 +29,8 @@ func (d *Desk) Spawn(ctx context.Context, task Task) (Begun, error) {
 	})
 }
 
-// fillAgain fills a workspace that a run has left. While one is in it, the outbox has its request, and the error is manager.ErrOutstanding.
+// fillAgain fills a workspace that a run has left. While a run is still in it, the outbox has its request, and the
+// error is manager.ErrOutstanding.
 func (d *Desk) fillAgain(ctx context.Context, task Task) error {
 	if item, there := d.s.m.Find(task.ID); there {
 		return fmt.Errorf("subagent %s: %w", item.SubagentID, manager.ErrOutstanding)
@@ -42,7 +43,7 @@ func (d *Desk) fillAgain(ctx context.Context, task Task) error {
 	return task.Fill(ctx, root)
 }
 
-// Allowed says whether one more child is within the budgets, for a set that has children elsewhere.
+// Allowed checks whether one more child is within the budgets, for a set that has children elsewhere.
 func (d *Desk) Allowed(ctx context.Context) error {
 	_, leave, err := d.s.budgets.enter(ctx, d.s, 1)
 	if err == nil {
@@ -51,8 +52,8 @@ func (d *Desk) Allowed(ctx context.Context) error {
 	return err
 }
 
-// OpenWorkspace opens the workspace of a child, also of one whose result was taken, and says where it is.
+// OpenWorkspace opens the workspace of a child and returns its path, even if the child's result was taken.
 func (d *Desk) OpenWorkspace(id string) (*os.Root, string, error) { return d.s.m.OpenWorkspace(id) }
 
-// Outbox is where the outbox is.
+// Outbox returns the path of the outbox.
 func (d *Desk) Outbox() string { return d.s.m.Outbox() }

@@ -1,5 +1,6 @@
-// Package mcp is the parent's side of the hatch for a model: tools of the Model Context Protocol by which an agent in a
-// container has tasks done by children, waits for them, reads what they left and takes it over.
+// Package mcp is the parent's side of the hatch for a model. It offers tools of the Model Context Protocol. With them
+// an agent in a container lets children do tasks, waits for them, reads their output and files, and takes over their
+// changes.
 //
 //	server, err := mcp.New(m, mcp.Options{Set: "torno", Env: os.Getenv})
 //	err = server.Serve(ctx, os.Stdin, os.Stdout) // a client that has started us
@@ -8,14 +9,17 @@
 //
 // # Promises
 //
-// A call returns within 20 seconds, with a handle where there is more to come: clients cut longer ones off, and show no progress
-// meanwhile. A tool of another system's set may take longer where that system's clients wait for it (Tool.Takes), or last as long as its child
-// (Tool.Waits), and must then bring the answer when it is called again. A cancelled call ends a wait, never a child.
+// A call returns within 20 seconds. If there is more to come, it returns a handle, because clients cut longer calls off
+// and show no progress meanwhile. A tool of another system's set may take longer if that system's clients wait for it
+// (Tool.Takes), or may last as long as its child (Tool.Waits). Such a tool must bring the answer when it is called
+// again. A cancelled call ends a wait, never a child.
 //
-// A child's text is a stranger's. Every byte of it passes through quote (foreign.go) on its way to the model, and arrives in
-// a field of one type, whose name begins with "untrusted": escaped, bounded, unable to end our words or to look like a call of a tool.
+// A child's text is a stranger's. Every byte of it passes through quote (foreign.go) on its way to the model. It
+// arrives in a field whose type is always the same and whose name begins with "untrusted". There it is escaped and
+// bounded. It cannot end our words or look like a tool call.
 //
-// A result stays in the outbox until the client has shown that it has it, by a later request. A client that dies finds it again.
+// A result stays in the outbox until a later request of the client shows that the client has it. After a client has
+// died, the next client finds the result again.
 //
-// What is bad about a call is said in a tool's error with the next step; the outbox is then as it was before.
+// A mistake in a call comes back as the tool's error, with the next step. The outbox is then as it was before the call.
 package mcp

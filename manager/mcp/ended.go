@@ -9,7 +9,7 @@ import (
 	"torno/manager"
 )
 
-// outcome is how a child ended, with the beginning of what it left.
+// outcome describes how a child ended, with the beginning of its answer.
 type outcome struct {
 	ID       string            `json:"id"`
 	Status   delegation.Status `json:"status"`
@@ -19,7 +19,7 @@ type outcome struct {
 
 	Answer    foreign `json:"untrusted_answer,omitzero"`
 	AnswerNow int     `json:"answer_bytes_shown,omitempty"`
-	AnswerAll int     `json:"answer_bytes,omitempty"` // of what read can give; with answer_cut there is more in answer_file
+	AnswerAll int     `json:"answer_bytes,omitempty"` // bytes that read gives; with answer_cut the file has more
 	Cut       bool    `json:"answer_cut,omitempty"`
 	File      string  `json:"answer_file,omitempty"`
 	Partial   bool    `json:"answer_partial,omitempty"`
@@ -33,7 +33,7 @@ type outcome struct {
 	Spent     *delegation.ModelUsage `json:"model_usage,omitempty"`
 }
 
-// outcomeOf is the end of a run, with a share of the answer of so many bytes.
+// outcomeOf describes the end of a run, with at most share bytes of the answer.
 func outcomeOf(r manager.Result, share int) outcome {
 	o := outcome{
 		ID: r.SubagentID, Status: r.Status, Reason: r.Reason, ExitCode: r.ExitCode, How: words(r.Ending()),
@@ -57,7 +57,7 @@ func outcomeOf(r manager.Result, share int) outcome {
 	}
 	if r.Error != nil {
 		o.Next = cmp.Or(words(r.Error.Hint), o.Next)
-		return o // the tails are the sentence of the refusal
+		return o // the tails only repeat the sentence of the refusal
 	}
 	if !r.Completed() {
 		o.Stderr = quoteAll(r.StderrTail, maxTail)
@@ -68,7 +68,7 @@ func outcomeOf(r manager.Result, share int) outcome {
 	return o
 }
 
-// maxTail bounds the ends of what a child printed, in bytes of JSON.
+// maxTail bounds the quoted ends of a child's output, in bytes of JSON.
 const maxTail = 4000
 
 func (o outcome) say() string {

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The bounds of a server on a port. A session costs little, and goes when it is idle.
+// These constants bound a server on a port. A session costs little, and ends after it has been idle.
 const (
 	maxSessions    = 64
 	sessionIdle    = time.Hour
@@ -24,11 +24,11 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Path is where the server is on its port.
+// Path is the path of the server on its port.
 const Path = "/mcp"
 
-// Listen listens on a loopback address, such as 127.0.0.1:0. Another one is refused: whoever reaches the port and has the token is the
-// parent.
+// Listen listens on a loopback address, such as 127.0.0.1:0. It refuses any other address, because anyone who reaches
+// the port and has the token counts as the parent.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	server.BaseContext = func(net.Listener) context.Context { return clients }
 	defer context.AfterFunc(ctx, func() {
 		hangUp()
-		_ = server.Close() // clients hear of it as they hear of the death of any server
+		_ = server.Close() // clients notice it like the death of any server
 	})()
 	err := server.Serve(listener)
 	if errors.Is(err, http.ErrServerClosed) {
@@ -59,8 +59,9 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	return errors.Join(err, s.leave(true))
 }
 
-// newHTTPServer makes a server that lets through to next what knows the token. A stranger has headerTime to show it, whatever is sent: no request
-// is answered before guard, and guard alone lifts the time.
+// newHTTPServer makes a server that passes a request on to next only if the request carries the token. A stranger has
+// headerTime to show the token, whatever it sends: every request goes through guard first, and only guard lifts the
+// deadline.
 func newHTTPServer(address net.Addr, token Token, next http.Handler) *http.Server {
 	v := &visitors{clients: map[net.Conn]bool{}}
 	return &http.Server{
@@ -69,7 +70,7 @@ func newHTTPServer(address net.Addr, token Token, next http.Handler) *http.Serve
 	}
 }
 
-// forSession is the server of a new session, or none where there are too many.
+// forSession returns the server for a new session, or nil if there are too many sessions.
 func (s *Server) forSession(*http.Request) *sdk.Server {
 	n := 0
 	for range s.protocol.Sessions() {
@@ -81,8 +82,9 @@ func (s *Server) forSession(*http.Request) *sdk.Server {
 	return s.protocol
 }
 
-// guard lets through what knows the token and was meant for us. A page in a browser of this machine that has its own name lead
-// here sends that name as Host, and any other page its Origin.
+// guard passes on only requests that carry the token and were meant for us. A browser on this machine may show a page
+// whose own host name leads to us; such a page sends that name as Host. Any other page sends its Origin. guard refuses
+// both.
 func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address.String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,20 +101,20 @@ func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.H
 		case !v.admit(r):
 			turnAway(w, "too many connections have shown the token; next: end other clients", http.StatusServiceUnavailable)
 		default:
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection that knows no deadline has ended
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // this fails only on a closed connection
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// turnAway answers a stranger and ends the connection, without waiting for the rest of a request that may never come: a stranger keeps no
-// client from its place.
+// turnAway answers a stranger and ends the connection. It does not wait for the rest of a request, which may never
+// come. So a stranger cannot keep a client from its place.
 func turnAway(w http.ResponseWriter, text string, code int) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, code)
 }
 
-// isHere says whether a Host is a loopback name with our port.
+// isHere reports whether a Host is a loopback name with our port.
 func isHere(host, port string) bool {
 	name, at, err := net.SplitHostPort(host)
 	if err != nil || at != port {
@@ -127,10 +129,10 @@ func isOriginHere(origin, port string) bool {
 	return err == nil && u.Scheme == "http" && isHere(u.Host, port)
 }
 
-// Token is what a client of the port must know.
+// Token is the secret that a client of the port must know.
 type Token struct{ sum [sha256.Size]byte }
 
-// knownTo compares in a time that says nothing of the token.
+// knownTo reports whether a request carries the token. The time of the comparison reveals nothing about the token.
 func (t Token) knownTo(r *http.Request) bool {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {

@@ -1,13 +1,13 @@
 package mcp
 
-// idFinder finds the id of a message that is too long to be kept, while it passes by: the value of the member "id" of the
-// outermost object. It keeps a few bytes whatever the message holds.
+// idFinder finds the ID of a message that is too long to keep, while the message passes by. The ID is the value of the
+// member "id" of the outermost object. idFinder keeps only a few bytes, whatever the message contains.
 type idFinder struct {
 	depth   int
-	text    bool // within a string
+	text    bool // inside a string
 	escaped bool
 	key     []byte // the last string of the outermost object
-	value   []byte // of the member "id"
+	value   []byte // the value of the member "id"
 	taking  bool
 }
 
@@ -67,7 +67,7 @@ func (f *idFinder) take(c byte) {
 	}
 }
 
-// found is the id as JSON, or nothing.
+// found returns the ID as JSON, or nil.
 func (f *idFinder) found() []byte {
 	if len(f.value) > maxID {
 		return nil

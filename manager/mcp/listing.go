@@ -11,20 +11,21 @@ import (
 	"torno/manager"
 )
 
-// listing remembers the children of the outbox for a moment, and what status says of them all: models ask often.
+// listing caches the children of the outbox for a moment, and the status overview of them all, because models ask
+// often.
 type listing struct {
-	fresh time.Duration // how old it may be
+	fresh time.Duration // how old the list may be
 
 	mu       sync.Mutex
-	at       time.Time // when it was begun; zero for none
+	at       time.Time // when the listing began; zero if there is none
 	list     manager.Listing
-	overview *encoded // of the list, made when the first call asks for it
+	overview *encoded // made from list, when the first call asks for it
 }
 
-// defaultFresh is much shorter than a model takes between two calls.
+// defaultFresh is much shorter than the time that a model takes between two calls.
 const defaultFresh = 50 * time.Millisecond
 
-// list is the children of the outbox, as of a moment ago. Those who ask at once share one look.
+// list returns the children of the outbox, as of a moment ago. Callers that ask at the same time share one look.
 func (s *Server) list(ctx context.Context) (manager.Listing, error) {
 	s.listing.mu.Lock()
 	defer s.listing.mu.Unlock()
@@ -32,7 +33,7 @@ func (s *Server) list(ctx context.Context) (manager.Listing, error) {
 	return s.listing.list, err
 }
 
-// overview is what status says of all children, as of the same moment. It is made and encoded once for each listing.
+// overview returns the status of all children, as of the same moment. It is made and encoded once per listing.
 func (s *Server) overview(ctx context.Context) (answer, error) {
 	l := &s.listing
 	l.mu.Lock()
@@ -65,21 +66,21 @@ func (l *listing) look(ctx context.Context, m *manager.Manager) error {
 	return nil
 }
 
-// changed has the next listing look again, after a deed of ours.
+// changed makes the next call look again, after we have changed something.
 func (s *Server) changed() {
 	s.listing.mu.Lock()
 	defer s.listing.mu.Unlock()
 	s.listing.at = time.Time{}
 }
 
-// overviewOf is what status says of all children of a listing, of the host and of the budget.
+// overviewOf returns the status of all children in a listing, of the host and of the budget.
 func (s *Server) overviewOf(list manager.Listing) stateOf {
 	now := s.budgets.of(list.Items)
 	said := stateOf{Subagents: []standing{}, Counts: map[string]int{}, Budget: &now, More: list.More}
 	for i := range list.Items {
 		said.Counts[cmp.Or(string(list.Items[i].State), "asked for")]++
 	}
-	// The newest are the ones that matter, where there are too many.
+	// If there are too many, keep the newest: they matter most.
 	if extra := len(list.Items) - maxListed; extra > 0 {
 		said.More, list.Items = true, list.Items[extra:]
 	}
@@ -91,7 +92,7 @@ func (s *Server) overviewOf(list manager.Listing) stateOf {
 	return said
 }
 
-// encoded is an answer in both of its forms, for several calls. They may share it, as nothing changes it.
+// encoded is an answer in both of its forms. Several calls may share it, because nothing changes it.
 type encoded struct {
 	structure []byte
 	text      string
@@ -109,5 +110,5 @@ func encodeAnswer(a answer) (*encoded, error) {
 
 func (e *encoded) say() string { return e.text }
 
-// MarshalJSON is the structure as it was encoded.
+// MarshalJSON returns the stored structure.
 func (e *encoded) MarshalJSON() ([]byte, error) { return e.structure, nil }

@@ -12,31 +12,32 @@ import (
 	"torno/manager"
 )
 
-// Page is the answer of a tool of a Set: text alone, as the systems have it from which such tools come. Printf takes our own words. What
-// a child wrote goes through Quote, Cell or Trouble, and a note then says that it is the child's.
+// Page is the answer of a tool of a Set. It is text only, like the answers of the systems that such tools come from.
+// Printf takes our own words. A child's text must go through Quote, Cell or Trouble. Then a note says that it is the
+// child's.
 type Page struct {
-	code    string // of a failure; a part of its own, before the text
+	code    string // of a failure; a separate part before the text
 	failed  bool
-	object  string // the structure of Object or JSON; a part of its own, before the text
+	object  string // from Object or JSON; a separate part before the text
 	text    strings.Builder
-	strange bool   // there is a stranger's text on it
-	field   string // of the structure of JSON that holds strangers' text, if one does
+	strange bool   // there is a stranger's text on the page
+	field   string // the field of JSON's structure that holds strangers' text, if any
 	room    int    // for strangers' text, in bytes of JSON
 }
 
 // Page begins an answer.
 func (d *Desk) Page() *Page { return &Page{room: maxAnswers} }
 
-// Fail begins an answer that says what failed. A code is a part of its own before the text; "" is none.
+// Fail begins an answer that reports a failure. The code is a separate part before the text; "" means no code.
 func (d *Desk) Fail(code string) *Page { return &Page{room: maxAnswers, code: code, failed: true} }
 
-// Printf adds words of ours. An argument that may hold another's must have passed Words.
+// Printf adds our own words. An argument that may contain others' text must have passed Words.
 func (p *Page) Printf(format string, args ...any) *Page {
 	fmt.Fprintf(&p.text, format, args...)
 	return p
 }
 
-// Quote adds a stranger's text, each line of it behind a bar, and returns how many bytes of it found room.
+// Quote adds a stranger's text, each line behind a bar. It returns how many bytes of the text found room.
 func (p *Page) Quote(text string, limit int) int {
 	quoted, used := quote([]byte(text), min(limit, p.room))
 	p.tookRoom(quoted)
@@ -44,7 +45,7 @@ func (p *Page) Quote(text string, limit int) int {
 	return used
 }
 
-// Cell adds the beginning of a stranger's text as a cell of a table, which it cannot leave.
+// Cell adds the beginning of a stranger's text as a table cell. The text cannot leave the cell.
 func (p *Page) Cell(text string, characters int) {
 	line := strings.Join(strings.Fields(text), " ")
 	cell := cellOf(line, characters)
@@ -59,7 +60,7 @@ func (p *Page) Cell(text string, characters int) {
 	fmt.Fprintf(&p.text, "untrusted: %s", cell.text)
 }
 
-// cellOf is the first characters of a line as they stand in a cell. A character takes at most a dozen bytes.
+// cellOf returns the first characters of a line, escaped for a cell. A character takes at most a dozen bytes.
 func cellOf(line string, characters int) foreign {
 	quoted := quoteAll(beginning(line, characters), 12*(characters+1))
 	return foreign{strings.ReplaceAll(quoted.text, "|", `\u{7c}`)}
@@ -70,7 +71,7 @@ func (p *Page) tookRoom(quoted foreign) {
 	p.strange = p.strange || quoted.text != ""
 }
 
-// beginning is the first characters of a text, with a sign where there are more.
+// beginning returns the first characters of a text, with a mark if there are more.
 func beginning(text string, characters int) string {
 	for i := range text {
 		if characters == 0 {
@@ -81,7 +82,7 @@ func beginning(text string, characters int) string {
 	return text
 }
 
-// Trouble adds an error, with its next step where that is not one of our own tools.
+// Trouble adds an error. It adds the next step too, unless that is a step for one of our own tools.
 func (p *Page) Trouble(d *Desk, err error) *Page {
 	t := d.s.trouble(err)
 	p.text.WriteString(t.Text)
@@ -95,7 +96,7 @@ func (p *Page) Trouble(d *Desk, err error) *Page {
 	return p
 }
 
-// Why is an error in one line: words of ours with the next step, and quoted what may be a stranger's.
+// Why returns an error in one line: our own words with the next step. It quotes everything that may be a stranger's.
 func (d *Desk) Why(err error) string {
 	t := d.s.trouble(err)
 	said := t.Text
@@ -108,14 +109,16 @@ func (d *Desk) Why(err error) string {
 	return said
 }
 
-// hasNext says of an error whether its next step is for users of any set: the host's, a budget's, or that the host is not there.
+// hasNext reports whether the next step of an error suits users of any set. Such a step comes from the host or from a
+// budget, or says that the host is not there.
 func hasNext(err error) bool {
 	_, refused := errors.AsType[*delegation.Refusal](err)
 	_, mistaken := errors.AsType[*mistake](err)
 	return refused || mistaken || errors.Is(err, manager.ErrNobodyServing)
 }
 
-// Object makes a structure the first part of the answer, as a text of JSON. What strangers' texts are in it must have come from Field.
+// Object makes a structure the first part of the answer, as JSON text. Strangers' texts in it must have come from
+// Field.
 func (p *Page) Object(value any) (*Page, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -127,20 +130,20 @@ func (p *Page) Object(value any) (*Page, error) {
 	return p, nil
 }
 
-// Structure is what Object has made.
+// Structure returns the JSON text that Object has made.
 func (p *Page) Structure() string { return p.object }
 
-// Field makes a stranger's text fit for a field of a structure, and returns how many bytes of it found room.
+// Field makes a stranger's text fit for a field of a structure. It returns how many bytes of the text found room.
 func (p *Page) Field(text string, limit int) (string, int) {
 	quoted, used := quote([]byte(text), min(limit, p.room))
 	p.tookRoom(quoted)
 	return quoted.text, used
 }
 
-// Room is how many bytes of strangers' text there is still room for.
+// Room returns how many bytes of strangers' text still find room.
 func (p *Page) Room() int { return p.room }
 
-// say is the text, with a note where a stranger speaks in it.
+// say returns the text, with a note if it contains a stranger's words.
 func (p *Page) say() string {
 	if !p.strange {
 		return p.text.String()
@@ -157,7 +160,7 @@ func (p *Page) say() string {
 // notePage stands below a page with a stranger's text.
 const notePage = "Lines behind a bar (|), and what follows untrusted:, " + noteRest
 
-// noteObject stands behind a structure with a stranger's text.
+// noteObject stands after a structure with a stranger's text.
 const noteObject = "answer, result, task and error of a subagent, and what stands between <answer> and </answer>, " + noteRest
 
 func (p *Page) result() *sdk.CallToolResult {
@@ -170,7 +173,7 @@ func (p *Page) result() *sdk.CallToolResult {
 	return result
 }
 
-// Append adds what stands on another page of the same answer.
+// Append adds the text of another page of the same answer.
 func (p *Page) Append(other *Page) *Page {
 	p.text.WriteString(other.text.String())
 	p.strange = p.strange || other.strange

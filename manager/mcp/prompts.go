@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// prompt teaches a model something, on a user's word.
+// prompt teaches a model something when a user asks for it.
 type prompt struct {
 	name, title, about string
 	arguments          []argument
@@ -21,7 +21,8 @@ type argument struct {
 	required    bool
 }
 
-// tornoPrompts are those of our own tools. The text of each is prompts/NAME.md, where {{ARGUMENT}} stands for what the user gave.
+// tornoPrompts belong to our own tools. The text of each is prompts/NAME.md. There {{ARGUMENT}} stands for the user's
+// argument.
 var tornoPrompts = []prompt{
 	{name: "delegating", title: "How to delegate", about: "Teaches when and how to delegate to subagents"},
 	{

@@ -42,24 +42,24 @@ type readInput struct {
 	Ignored bool     `json:"ignored"`
 }
 
-// part is a part of what a subagent left.
+// part is a part of a subagent's answer, output, events or diff.
 type part struct {
 	ID     string  `json:"id"`
 	What   string  `json:"what"`
-	Ended  bool    `json:"ended"` // there will be no more of it
+	Ended  bool    `json:"ended"` // no more will be added
 	Text   foreign `json:"untrusted_text,omitzero"`
 	Events []event `json:"events,omitempty"`
 	From   int64   `json:"from"`
-	To     int64   `json:"next_from,omitempty"` // 0 where this is the end
+	To     int64   `json:"next_from,omitempty"` // 0 at the end
 	All    int64   `json:"bytes,omitempty"`     // of the whole text
-	File   string  `json:"whole_in,omitempty"`  // a file with more than read gives
+	File   string  `json:"whole_in,omitempty"`  // a file that holds more than read gives
 
 	Changes *changes `json:"changes,omitempty"`
 	Said    string   `json:"says,omitempty"`
 	Note    string   `json:"note"`
 }
 
-// event is one thing that happened in a run.
+// event is one event of a run.
 type event struct {
 	Seq    int64                `json:"seq"`
 	Type   delegation.EventType `json:"type"`
@@ -115,7 +115,7 @@ func read(ctx context.Context, s *Server, in readInput) (answer, error) {
 	return nil, badArgument("what", "what must be answer, output, events or diff, not %s", words(fmt.Sprintf("%.50q", in.What)))
 }
 
-// result is the result of a subagent, whether or not it was taken out of the outbox.
+// result returns the result of a subagent, whether or not it was taken out of the outbox.
 func (s *Server) result(id string) (manager.Result, error) {
 	run, err := s.m.Attach(id)
 	if err == nil {
@@ -150,7 +150,7 @@ func (s *Server) readAnswer(p part) (answer, error) {
 	return p, nil
 }
 
-// cut takes from a text the part that begins where it was asked for.
+// cut takes from a text the part that begins at the requested place.
 func (p *part) cut(text []byte) {
 	p.All = int64(len(text))
 	p.From = min(p.From, p.All)
@@ -161,7 +161,7 @@ func (p *part) cut(text []byte) {
 	}
 }
 
-// readEvents reads from a run's live output. Once its result was taken there is only the end of what it printed.
+// readEvents reads from a run's live output. After the result was taken, only the end of the output is left.
 func (s *Server) readEvents(ctx context.Context, p part) (answer, error) {
 	run, err := s.m.Attach(p.ID)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Server) readEvents(ctx context.Context, p part) (answer, error) {
 	return p, nil
 }
 
-// eventPage is as many events as fit into one answer, and always one.
+// eventPage collects as many events as fit into one answer, but at least one.
 type eventPage struct {
 	*part
 	output []byte
@@ -214,7 +214,7 @@ func (p *eventPage) add(e delegation.Event) bool {
 	return true
 }
 
-// shownOf is what stands of an event in the output of a run.
+// shownOf returns the text of an event in the output of a run.
 func shownOf(e delegation.Event) []byte {
 	switch e.Type {
 	case delegation.EventStdout, delegation.EventStderr:
@@ -225,13 +225,13 @@ func shownOf(e delegation.Event) []byte {
 	return []byte(e.Show())
 }
 
-// maxOutput bounds the output of one event, which is at most a segment long, however it is quoted.
+// maxOutput bounds the output of one event, however it is quoted. Such output is at most a segment long.
 const maxOutput = 10 * delegation.MaxSegment
 
-// eventRoom is what an event takes beside its text, at most.
+// eventRoom bounds the room that an event takes beside its text.
 const eventRoom = 160
 
-// maxEvent bounds the text of one event: a segment of them is larger than what goes into one answer.
+// maxEvent bounds the text of one event, because a whole segment of events would not fit into one answer.
 const maxEvent = 4000
 
 func eventOf(e delegation.Event) event {
@@ -242,7 +242,7 @@ func eventOf(e delegation.Event) event {
 	return event{Seq: e.Seq, Type: e.Type, State: e.State, Failed: e.Failed, Text: quoteAll(text, maxEvent)}
 }
 
-// readTails is what is left of the output of a run whose result was taken.
+// readTails returns the end of the output of a run whose result was taken.
 func (s *Server) readTails(p part, missing error) (answer, error) {
 	r, err := s.m.Taken(p.ID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"torno/internal/beneath"
 )
 
-// scheme is that of the addresses of what subagents left: torno://ID/answer, torno://ID/output, torno://ID/diff and
-// torno://ID/files/PATH.
+// scheme begins the addresses of everything that subagents left: torno://ID/answer, torno://ID/output, torno://ID/diff
+// and torno://ID/files/PATH.
 const scheme = "torno://"
 
 func (s *Server) addResources() {
@@ -31,7 +31,7 @@ func (s *Server) addResources() {
 	}
 }
 
-// readResource reads what an address names, through the same door as the tool read.
+// readResource reads the thing that an address names, through the same door as the tool read.
 func (s *Server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWork, errTooLong)
 	defer cancel()
@@ -70,7 +70,7 @@ func parseAddress(address string) (id, what, file string, ok bool) {
 	return "", "", "", false
 }
 
-// readFile reads the beginning of a file of a child's workspace, beneath its handle and without following links.
+// readFile reads the beginning of a file in a child's workspace, beneath its handle and without following links.
 func (s *Server) readFile(id, path string) (answer, error) {
 	if _, err := selection([]string{path}, nil, false); err != nil {
 		return nil, err

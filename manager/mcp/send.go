@@ -34,12 +34,12 @@ type sendInput struct {
 	Seconds   *int   `json:"seconds"`
 }
 
-// sent is what became of a call.
+// sent tells how a message went.
 type sent struct {
 	ID     string `json:"id"`
-	Number int    `json:"number"`        // among all that the run was sent
-	Has    bool   `json:"has_it"`        // the agent
-	Why    string `json:"why,omitempty"` // it has it not
+	Number int    `json:"number"`        // the number among all inputs of the run
+	Has    bool   `json:"has_it"`        // whether the agent has it
+	Why    string `json:"why,omitempty"` // why the agent does not have it
 	Next   string `json:"next"`
 }
 
@@ -51,7 +51,7 @@ func (s sent) say() string {
 	return said + "\nnext: " + s.Next
 }
 
-// kind checks the arguments and says what is sent.
+// kind checks the arguments and returns the kind of input.
 func (in sendInput) kind() (delegation.InputKind, error) {
 	switch {
 	case in.ID == "":
@@ -78,8 +78,8 @@ func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
 	})
 }
 
-// sayTo says something to a run at work, and waits no longer than the limit until the host has it. Of a call that its client gave
-// up before, it says what was not done.
+// sayTo says something to a run at work. It waits at most limit until the host has it. If the client has already given
+// up the call, the error says that nothing was done.
 func (s *Server) sayTo(ctx context.Context, id, done string, limit time.Duration, say func(context.Context, *manager.Run) (answer, error)) (answer, error) {
 	leave, err := s.enterWait()
 	if err != nil {
@@ -100,7 +100,8 @@ func (s *Server) sayTo(ctx context.Context, id, done string, limit time.Duration
 	return say(ctx, run)
 }
 
-// attachLive attaches to a run to which something is said. Of one whose result was taken it says that it is over.
+// attachLive attaches to a run that is to hear something. If the run's result was taken, the error says that the run is
+// over.
 func (s *Server) attachLive(id string) (*manager.Run, error) {
 	run, err := s.m.Attach(id)
 	if _, taken := errors.AsType[*manager.TakenError](err); taken {
@@ -109,8 +110,8 @@ func (s *Server) attachLive(id string) (*manager.Run, error) {
 	return run, err
 }
 
-// sentTo makes an answer of what Send returns. What the agent does not have yet lies in the outbox: that is no error, or the model would
-// send it twice.
+// sentTo makes an answer from the results of Send. A message that the agent does not have yet lies in the outbox.
+// sentTo does not report it as an error, because the model would send it again.
 func sentTo(run *manager.Run) func(int, error) (answer, error) {
 	return func(n int, err error) (answer, error) {
 		said := sent{ID: run.ID(), Number: n, Has: err == nil, Next: "go on with your own work; read (what: events) shows what it does, wait brings its answer"}

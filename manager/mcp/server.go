@@ -17,13 +17,13 @@ import (
 	"torno/manager"
 )
 
-// Options are all optional but Env.
+// Options are all optional except Env.
 type Options struct {
-	Set     string // the tools; by default "torno"
-	Sets    []Set  // those of other packages, from which Set may choose
+	Set     string // the set of tools; by default "torno"
+	Sets    []Set  // sets of other packages that Set may choose
 	Env     func(string) string
 	Budgets Budgets
-	Fresh   time.Duration // how old an answer about all children may be; 50 ms by default, below zero not at all
+	Fresh   time.Duration // how old an answer about all children may be; 50 ms by default, below zero never cached
 	Log     *slog.Logger
 }
 
@@ -38,11 +38,11 @@ type Server struct {
 	asked    asked
 	listing  listing
 	budgets  budgets
-	waits    chan struct{} // a place for each wait that is under way
-	mostWait time.Duration // of one call
+	waits    chan struct{} // one place for each running wait
+	mostWait time.Duration // per call
 }
 
-// New makes a server for the outbox of a manager, which stays the caller's.
+// New makes a server for the outbox of a manager. The manager remains the caller's.
 func New(m *manager.Manager, o Options) (*Server, error) {
 	set, err := setOf(cmp.Or(o.Set, "torno"), o.Sets)
 	if err != nil {
@@ -66,7 +66,7 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 	return s, nil
 }
 
-// private says of what a client may keep that it is this client's alone.
+// private marks everything that a client may cache as private to this client.
 func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 
 func (s *Server) addTool(t *tool) {
@@ -75,12 +75,13 @@ func (s *Server) addTool(t *tool) {
 	})
 }
 
-// Serve speaks with the client at the other end of in and out, until it ends its input or ctx ends.
+// Serve speaks with the client at the other end of in and out, until the client ends its input or ctx ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return errors.Join(s.converse(ctx, in, out, ""), s.leave(ctx.Err() != nil))
 }
 
-// converse speaks in lines with a client, until it ends its input or ctx ends. session tells it from others of this server.
+// converse speaks in lines with a client, until the client ends its input or ctx ends. session distinguishes the client
+// from other clients of this server.
 func (s *Server) converse(ctx context.Context, in io.Reader, out io.Writer, session string) error {
 	ctx, hangUp := withListening(ctx)
 	l := newLines(in, out, hangUp)
@@ -107,17 +108,18 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// listeningKey is for the context that ends when a client listens no more.
+// listeningKey is the context key for the context that ends when a client stops listening.
 type listeningKey struct{}
 
-// withListening returns a context for the calls of a client, and hangUp, which ends those of their contexts that are whileListening.
+// withListening returns a context for the calls of a client, and hangUp. hangUp ends the contexts that whileListening
+// has made from it.
 func withListening(ctx context.Context) (calls context.Context, hangUp func()) {
 	listening, cancel := context.WithCancelCause(context.Background())
 	return context.WithValue(ctx, listeningKey{}, listening), func() { cancel(errHungUp) }
 }
 
-// whileListening is the context of a call that ends also when the client's input does, so that no wait outlives its client. What does
-// something goes on to its end.
+// whileListening returns the context of a call that also ends when the client's input ends, so that no wait outlives
+// its client. A call that changes something does not use it, and goes on to its end.
 func whileListening(ctx context.Context) (context.Context, func()) {
 	listening, _ := ctx.Value(listeningKey{}).(context.Context)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -125,7 +127,7 @@ func whileListening(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// offered leaves out the tools that the watcher has no part for.
+// offered leaves out the tools that the watcher does not support.
 func (s *Server) offered(list *sdk.ListToolsResult) *sdk.ListToolsResult {
 	kept := *list
 	kept.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool {
@@ -135,8 +137,8 @@ func (s *Server) offered(list *sdk.ListToolsResult) *sdk.ListToolsResult {
 	return &kept
 }
 
-// wantFeature fails where the watcher does not offer what a tool needs. While no watcher serves nothing is known of that, and the
-// tool will say so itself.
+// wantFeature fails if the watcher does not offer the feature that a tool needs. While no watcher serves, nobody can
+// know, so wantFeature lets the tool report that itself.
 func (s *Server) wantFeature(t *tool) error {
 	if t.feature == "" {
 		return nil
@@ -151,7 +153,7 @@ func (s *Server) wantFeature(t *tool) error {
 	}
 }
 
-// unknown is the error of a tool that there is not.
+// unknown returns the error for a tool that does not exist.
 func (set toolSet) unknown(name string) error {
 	names := make([]string, len(set.tools))
 	for i := range set.tools {

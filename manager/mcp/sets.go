@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// toolSet is what a server offers under one name.
+// toolSet is everything that a server offers under one name.
 type toolSet struct {
 	name         string
 	instructions string // for the model, before it looks at any tool
 	tools        []tool
 	prompts      []prompt
-	leave        func() // called when the server ends; nil is nothing
+	leave        func() // called when the server ends; may be nil
 }
 
-// sets are those of this package. Those of other packages are in Options.
+// sets lists the sets of this package. The sets of other packages are in Options.
 var sets = []toolSet{
 	{name: "torno", instructions: tornoInstructions, tools: torno, prompts: tornoPrompts},
 }
 
-// torno are our own tools.
+// torno lists our own tools.
 var torno = []tool{delegateTool, waitTool, statusTool, readTool, sendTool, continueTool, approveTool, cancelTool, applyTool}
 
 //go:embed instructions.md
 var tornoInstructions string
 
-// SetNames are the names of the sets of this package.
+// SetNames returns the names of the sets of this package.
 func SetNames() []string {
 	names := make([]string, len(sets))
 	for i := range sets {
@@ -36,7 +36,7 @@ func SetNames() []string {
 	return names
 }
 
-// setOf finds a set by its name, among our own and those of other packages.
+// setOf finds a set by its name, among our own and those from other packages.
 func setOf(name string, others []Set) (toolSet, error) {
 	for _, set := range sets {
 		if set.name == name {

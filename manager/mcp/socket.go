@@ -23,8 +23,9 @@ import (
 	"torno/internal/trust"
 )
 
-// ListenSocket listens on a unix socket to which only root and our own user can connect. No other user may be able to change its
-// directory, and it may not lie in the outbox, where children reach it. It replaces the socket of a server that was killed. Close removes it.
+// ListenSocket listens on a unix socket. Only root and our own user can connect to it. No other user may be able to
+// change its directory, and it may not lie in the outbox, because children reach the outbox. ListenSocket replaces the
+// socket of a server that was killed. Close removes the socket.
 func (s *Server) ListenSocket(ctx context.Context, path string) (net.Listener, error) {
 	dir, name, err := socketPlace(path)
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Server) ListenSocket(ctx context.Context, path string) (net.Listener, e
 	if err := apartFrom(s.m.Outbox(), dir); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	// Of two servers that start at once only one may look for a dead socket and replace it.
+	// If two servers start at once, only one may look for a dead socket and replace it.
 	held, err := lock.In(dir, name+".lock", fmt.Sprintf("process %d", os.Getpid()))
 	if other, ok := errors.AsType[*lock.HeldError](err); ok {
 		return nil, fmt.Errorf("socket %s: another server listens there (%s); next: have clients use that one, or name another socket", path, other.Holder)
@@ -61,11 +62,11 @@ type heldSocket struct {
 	close func() error
 }
 
-// Close ends listening and removes the socket.
+// Close stops listening and removes the socket.
 func (l *heldSocket) Close() error { return l.close() }
 
-// socketPlace splits the path of a socket into its directory, by its name without links, and its name there. It refuses a directory in
-// which another user could put a socket of his own.
+// socketPlace splits the path of a socket into its directory, with links resolved, and its name there. It refuses a
+// directory where another user could put a socket.
 func socketPlace(path string) (dir, name string, err error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -77,7 +78,8 @@ func socketPlace(path string) (dir, name string, err error) {
 	return dir, filepath.Base(absolute), nil
 }
 
-// isOurOwn refuses a directory of another user, root among them: clients connect to a socket only if its owner is that of its directory.
+// isOurOwn refuses a directory of another user, even root's: clients connect to a socket only if the same user owns the
+// socket and its directory.
 func isOurOwn(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -129,7 +131,7 @@ func listenWhereNobodyDoes(ctx context.Context, dir, name string) (net.Listener,
 	return socket.Listen(dir, name, 0o600)
 }
 
-// ServeSocket speaks in lines with all that connect, until ctx ends. It closes the listener.
+// ServeSocket speaks in lines with all clients that connect, until ctx ends. It closes the listener.
 func (s *Server) ServeSocket(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	context.AfterFunc(ctx, func() { listener.Close() })
@@ -140,7 +142,7 @@ func (s *Server) ServeSocket(ctx context.Context, listener net.Listener) error {
 	return errors.Join(err, listener.Close(), s.leave(true))
 }
 
-// accept begins to serve each client that comes. A client for which there is no place is told so.
+// accept starts to serve each client that comes. If there is no place for a client, accept tells it so.
 func (s *Server) accept(ctx context.Context, listener net.Listener, clients *sync.WaitGroup) error {
 	places := make(chan struct{}, maxSessions)
 	for {
@@ -171,25 +173,25 @@ func (s *Server) accept(ctx context.Context, listener net.Listener, clients *syn
 // shortagePause is how long accept waits before it tries again.
 const shortagePause = 100 * time.Millisecond
 
-// isShortage reports whether no connection could be accepted because the machine or the process is short of something, or because the client
-// left before it was accepted. None of this says that the listener is broken.
+// isShortage reports whether accepting failed because the machine or the process is short of something, or because the
+// client left too early. In none of these cases is the listener broken.
 func isShortage(err error) bool {
 	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.ECONNABORTED}, func(short error) bool {
 		return errors.Is(err, short)
 	})
 }
 
-// serveConnection speaks with one client of several.
+// serveConnection speaks with one client of the socket.
 func (s *Server) serveConnection(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })() // also where the client reads no more
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // even if the client no longer reads
 	if err := s.converse(ctx, conn, conn, rand.Text()); err != nil {
 		s.log.Info("a client of the socket has ended", "error", err)
 	}
 }
 
-// Forward connects to the socket of a server, sends it what comes from in, and writes its answers to out, until either ends. With it a client that
-// can only start a command uses a server that others use too.
+// Forward connects to the socket of a server. It sends everything from in to the server and writes the answers to out,
+// until either ends. With it a client that can only start a command can share a server with others.
 func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) error {
 	dir, name, err := socketPlace(path)
 	if err != nil {
@@ -208,10 +210,10 @@ func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) erro
 	go func() {
 		_, _ = io.Copy(conn, in)
 		close(said)
-		_ = conn.(*net.UnixConn).CloseWrite() // the server answers what was asked, and then ends
+		_ = conn.(*net.UnixConn).CloseWrite() // the server answers the open questions, and then ends
 	}()
 	_, err = io.Copy(out, conn)
-	_, broken := errors.AsType[*net.OpError](err) // and not out
+	_, broken := errors.AsType[*net.OpError](err) // the connection failed, not out
 	select {
 	case <-ctx.Done():
 		return nil

@@ -23,31 +23,31 @@ Show where subagents stand (queued, running, ended), what the host offers (profi
 	call: does(status),
 }
 
-const maxListed = 100 // subagents of one answer
+const maxListed = 100 // subagents per answer
 
 type statusInput struct {
 	IDs []string `json:"ids"`
 }
 
-// stateOf is what status has to say.
+// stateOf is the answer of status.
 type stateOf struct {
 	Subagents []standing     `json:"subagents"`
-	More      bool           `json:"more,omitempty"` // there are more than are listed
+	More      bool           `json:"more,omitempty"` // there are more than listed
 	Counts    map[string]int `json:"counts,omitempty"`
 	Host      *host          `json:"host,omitempty"`
-	NoHost    string         `json:"no_host,omitempty"` // why nothing is started
+	NoHost    string         `json:"no_host,omitempty"` // why nothing starts
 	Budget    *budgetNow     `json:"budget,omitempty"`
 	Note      string         `json:"note,omitempty"`
 }
 
-// finish bounds what strangers ask, and says that they are strangers.
+// finish bounds the questions of strangers, and adds the note that they are strangers.
 func (s *stateOf) finish() {
 	if boundQuestions(s.Subagents) {
 		s.Note = note
 	}
 }
 
-// standing is where a subagent stands.
+// standing is the state of a subagent.
 type standing struct {
 	ID       string            `json:"id"`
 	State    delegation.State  `json:"state,omitempty"`
@@ -85,7 +85,7 @@ func (s standing) say() string {
 	return said
 }
 
-// host is what the watcher offers.
+// host describes everything that the watcher offers.
 type host struct {
 	Version  string    `json:"version"`
 	Profiles []profile `json:"profiles"`
@@ -94,7 +94,7 @@ type host struct {
 	Most     int       `json:"running_at_most"`
 	Seconds  int       `json:"timeout_seconds_at_most"`
 	Context  []string  `json:"context_below,omitempty"`
-	Trouble  []string  `json:"trouble,omitempty"` // what keeps it from its work
+	Trouble  []string  `json:"trouble,omitempty"` // the watcher's notices of trouble
 }
 
 type profile struct {
@@ -157,7 +157,7 @@ func status(ctx context.Context, s *Server, in statusInput) (answer, error) {
 	return s.overview(ctx)
 }
 
-// statusOf is about single subagents. One that is not there has its trouble beside it.
+// statusOf answers about single subagents. If a subagent does not exist, its entry holds the trouble.
 func (s *Server) statusOf(ids []string) (answer, error) {
 	said := stateOf{Subagents: []standing{}}
 	for _, id := range ids {
@@ -170,7 +170,7 @@ func (s *Server) statusOf(ids []string) (answer, error) {
 	return said, nil
 }
 
-// standing is where one subagent stands.
+// standing returns the state of one subagent.
 func (s *Server) standing(id string) standing {
 	if item, there := s.m.Find(id); there {
 		return s.standingOf(item)
@@ -199,7 +199,7 @@ func (s *Server) standingOf(item manager.Item) standing {
 	return one
 }
 
-// noHost says why nobody serves the outbox, or nothing where somebody does.
+// noHost says why nobody serves the outbox, or returns "" if a watcher serves.
 func (s *Server) noHost() string {
 	if _, err := s.m.Serving(); err != nil {
 		return words(err.Error())
@@ -207,7 +207,7 @@ func (s *Server) noHost() string {
 	return ""
 }
 
-// addHost says what the watcher offers, or that there is none.
+// addHost adds everything that the watcher offers, or says that there is no watcher.
 func (s *Server) addHost(said *stateOf) {
 	beat, err := s.m.Serving()
 	if err != nil {

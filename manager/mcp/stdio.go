@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	maxLine     = 4 << 20               // bytes of one message; a longer one is answered with an error and thrown away
-	maxInFlight = 64                    // calls; while there are as many no more is read
-	lastCalls   = maxCall + time.Second // how long calls may take whose client has ended its input
+	maxLine     = 4 << 20               // bytes per message; a longer message is answered with an error and thrown away
+	maxInFlight = 64                    // calls; at this number we stop reading
+	lastCalls   = maxCall + time.Second // for calls that still run when the client ends its input
 )
 
-// lines is a transport: one message on each line. Beside the library's own it goes on after a line that is not a message or too
-// long, reads no further while too many calls are under way, and answers what was asked before the input ended.
+// lines is a transport with one message per line. In three things it differs from the library's own: it goes on after a
+// line that is too long or not a message, it stops reading while too many calls run, and it answers the open calls
+// after the input has ended.
 type lines struct {
 	in      *bufio.Reader
 	close   func() error
 	hangUp  func() // called when the input has ended
-	session string // tells the client from others of the server; "" where there is one alone
+	session string // distinguishes the server's clients; "" if there is only one
 
 	writing sync.Mutex
 	out     io.Writer
@@ -47,7 +48,7 @@ func newLines(in io.Reader, out io.Writer, hangUp func()) *lines {
 	return l
 }
 
-// Connect begins the one connection.
+// Connect begins the only connection.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) { return l, nil }
 
 // SessionID returns the session's name.
@@ -74,7 +75,8 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// line reads a line without its end. Of one that is too long it keeps the id, as the line of a message that has nothing else.
+// line reads a line without its end. If the line is too long, line returns only the ID of the message, and whole is
+// false.
 func (l *lines) line() (line []byte, whole bool, err error) {
 	var id idFinder
 	for {
@@ -116,7 +118,7 @@ func faultOf(id json.RawMessage, code int64, text string) *fault {
 	return &fault{"2.0", id, jsonrpc.Error{Code: code, Message: text}}
 }
 
-// decode makes a message of a line. Of one that is not whole the line is the message's id.
+// decode makes a message from a line. If whole is false, the line holds only the ID of a message that was too long.
 func decode(line []byte, whole bool) (jsonrpc.Message, *fault) {
 	if !whole {
 		return nil, faultOf(line, jsonrpc.CodeInvalidRequest,
@@ -134,7 +136,7 @@ func decode(line []byte, whole bool) (jsonrpc.Message, *fault) {
 	return message, nil
 }
 
-// begin counts a call, when there is room for it.
+// begin counts a call. It first waits until there is room for it.
 func (l *lines) begin(ctx context.Context, message jsonrpc.Message) error {
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
@@ -157,7 +159,7 @@ func (l *lines) wake() {
 	l.freed.Broadcast()
 }
 
-// finish waits for the calls that are under way, after the end of the input.
+// finish waits for the running calls, after the end of the input.
 func (l *lines) finish() {
 	l.hangUp()
 	stop := time.AfterFunc(lastCalls, func() { _ = l.Close() })
@@ -203,7 +205,7 @@ func (l *lines) writeLine(data []byte) error {
 	return err
 }
 
-// Close ends the connection. A read of a terminal or a pipe that waits may stay until the process ends.
+// Close ends the connection. A pending read from a terminal or a pipe may remain until the process ends.
 func (l *lines) Close() error {
 	l.mu.Lock()
 	l.closed = true

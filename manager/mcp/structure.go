@@ -5,24 +5,26 @@ import (
 	"encoding/json"
 )
 
-// Stranger is a stranger's text as a field of a structure has it, where it is quoted. Only a page makes one that is not empty.
+// Stranger is a stranger's quoted text as a field of a structure. Only a page makes a Stranger that is not empty.
 type Stranger = foreign
 
-// Stranger quotes a stranger's text for a structure, and returns how many bytes of it found room.
+// Stranger quotes a stranger's text for a structure. It returns how many bytes of the text found room.
 func (p *Page) Stranger(text string, limit int) (Stranger, int) {
 	quoted, used := quote([]byte(text), min(limit, p.room))
 	p.tookRoom(quoted)
 	return quoted, used
 }
 
-// JSON is Object with a note of its own: the field is where in it strangers speak.
+// JSON makes a structure the first part of the answer, like Object, but with another note: it says that strangers speak
+// in field.
 func (p *Page) JSON(v any, field string) error {
 	p.field = field
 	_, err := p.Object(v)
 	return err
 }
 
-// StrangerJSON quotes all texts of a stranger's JSON, the names of its fields too. It is false where that does not find room.
+// StrangerJSON quotes all texts in a stranger's JSON, including the names of fields. It returns false if the JSON is
+// malformed or finds no room.
 func (p *Page) StrangerJSON(raw json.RawMessage) (any, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

@@ -20,15 +20,16 @@ const (
 	maxToken = 1000 // bytes of its file
 )
 
-// NewToken makes a token, and returns it as text. Each start of a server makes a new one: a client that starts while no server
-// listens may show its token to another program that has taken the port, and what that program has then opens no later server.
+// NewToken makes a token, and returns it also as text. Each start of a server makes a new token, for this reason: a
+// client that starts while no server listens may show its token to another program that has taken the port. That token
+// then opens no later server.
 func NewToken() (Token, string) {
 	text := rand.Text() + rand.Text()
 	return Token{sha256.Sum256([]byte(text))}, text
 }
 
-// WriteToken makes a token and writes it into a file that only our own user may read, for clients to take it from there. It replaces the
-// token of an earlier start, and refuses a file that holds anything else.
+// WriteToken makes a token and writes it into a file that only our own user may read. Clients read it from there. It
+// replaces the token of an earlier start, and refuses a file that contains anything else.
 func WriteToken(path string) (Token, error) {
 	token, text := NewToken()
 	dir, err := os.OpenRoot(filepath.Dir(path))
@@ -46,7 +47,7 @@ func WriteToken(path string) (Token, error) {
 	return token, nil
 }
 
-// checkToken checks that a file is a token's.
+// checkToken checks that a file contains a token.
 func checkToken(dir *os.Root, name string) error {
 	file, seen, err := beneath.OpenFile(dir, name)
 	if err != nil {
@@ -67,7 +68,7 @@ func checkToken(dir *os.Root, name string) error {
 	return nil
 }
 
-// replaceToken puts a new file in the place of what a name leads to, whole or not at all.
+// replaceToken replaces the file of the given name by a new file, whole or not at all.
 func replaceToken(dir *os.Root, name, text string) error {
 	draft := "." + name + "-" + rand.Text()
 	file, err := dir.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -15,28 +15,29 @@ import (
 )
 
 const (
-	maxCall = 20 * time.Second // how long a call may take
-	maxWork = 19 * time.Second // of which a tool has
+	maxCall = 20 * time.Second // the longest time of a call
+	maxWork = 19 * time.Second // the tool's part of it
 )
 
 // tool is one row of a set.
 type tool struct {
 	name, title string
-	about       string        // its first sentence says what it does: clients show a model no more until it asks
+	about       string        // clients show a model only the first sentence until it asks for more
 	input       string        // a JSON Schema
 	reads       bool          // it changes nothing
-	ends        bool          // it ends something or writes over it
-	repeats     bool          // asked twice it does no more than once
-	takes       time.Duration // how long a call may take; 0 is maxWork
+	ends        bool          // it ends something or overwrites something
+	repeats     bool          // a second call changes nothing more
+	takes       time.Duration // how long a call may take; 0 means maxWork
 	waits       bool          // its call ends with a child, however long that takes
-	feature     string        // what the watcher must offer for it, or ""
+	feature     string        // the watcher must offer this feature; "" means none
 	call        func(context.Context, *Server, json.RawMessage) (answer, error)
 }
 
-// answer is what a tool has to say. The value itself becomes the structured content, say the text for clients that read only that.
+// answer is the answer of a tool. The value itself becomes the structured content. say returns the text for clients
+// that read only text.
 type answer interface{ say() string }
 
-// does makes a tool's call of a function of parsed arguments.
+// does turns a function of parsed arguments into a tool's call.
 func does[In any](f func(context.Context, *Server, In) (answer, error)) func(context.Context, *Server, json.RawMessage) (answer, error) {
 	return func(ctx context.Context, s *Server, raw json.RawMessage) (answer, error) {
 		in, err := parse[In](raw)
@@ -47,7 +48,7 @@ func does[In any](f func(context.Context, *Server, In) (answer, error)) func(con
 	}
 }
 
-// parse reads arguments strictly: what is not known is a mistake that the model should hear of.
+// parse reads arguments strictly: an unknown argument is a mistake, and the model should hear of it.
 func parse[In any](raw json.RawMessage) (in In, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -67,7 +68,7 @@ func parse[In any](raw json.RawMessage) (in In, err error) {
 	return in, badArgument("", "%s", strings.Replace(strings.TrimPrefix(err.Error(), "json: "), "unknown field", "there is no argument", 1))
 }
 
-// goType says in a model's words what an argument of a Go type is.
+// goType describes the Go type of an argument in words for a model.
 func goType(name string) string {
 	switch {
 	case strings.HasPrefix(name, "[]"):
@@ -104,7 +105,7 @@ func article(value string) string {
 	return words(value)
 }
 
-// run carries out a call and makes the client's result of what came of it.
+// run carries out a call and turns its answer or error into the client's result.
 func (t *tool) run(ctx context.Context, s *Server, raw json.RawMessage) *sdk.CallToolResult {
 	if !t.waits {
 		limited, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.takes, maxWork), errTooLong)
@@ -125,9 +126,9 @@ func (t *tool) run(ctx context.Context, s *Server, raw json.RawMessage) *sdk.Cal
 	return &sdk.CallToolResult{StructuredContent: a, Content: []sdk.Content{&sdk.TextContent{Text: a.say()}}}
 }
 
-// describe is the tool as clients list it.
+// describe returns the tool as clients list it.
 func (t *tool) describe() *sdk.Tool {
-	open := true // children reach a model, and what else the operator lets them
+	open := true // children reach a model, and everything else that the operator allows
 	return &sdk.Tool{
 		Name: t.name, Title: t.title, Description: strings.TrimSpace(t.about), InputSchema: json.RawMessage(t.input),
 		Annotations: &sdk.ToolAnnotations{

@@ -6,33 +6,34 @@ import (
 	"time"
 )
 
-// Set is a set of tools that another package makes: those of a system whose users come to this one. It is built on a Desk,
-// through which it reaches what our own tools reach, and on pages, through which it speaks to the model.
+// Set is a set of tools that another package makes, for users who come from another system. It reaches the outbox
+// through a Desk, as our own tools do, and speaks to the model through pages.
 type Set struct {
 	Name         string
 	Instructions string // for the model, before it looks at any tool
 	Tools        []Tool
-	Leave        func() // called when the server ends; nil is nothing
+	Leave        func() // called when the server ends; may be nil
 }
 
 // Tool is one tool of a Set.
 type Tool struct {
 	Name, Title string
-	About       string // its first sentence says what it does: clients show a model no more until it asks
+	About       string // clients show a model only the first sentence until it asks for more
 	Input       string // a JSON Schema
 	Reads       bool   // it changes nothing
-	Ends        bool   // it ends something or writes over it
-	Repeats     bool   // asked twice it does no more than once
-	Waits       bool   // it waits for a child for as long as the child may run, and says so to the client meanwhile
+	Ends        bool   // it ends something or overwrites something
+	Repeats     bool   // a second call changes nothing more
+	Waits       bool   // it waits for a child as long as the child may run, and tells the client so meanwhile
 
-	// Takes is how long a call may take, where its system's clients wait as long for it; else a call returns within 20 seconds.
+	// Takes is how long a call may take, if the clients of its system wait that long. If it is zero, a call returns
+	// within 20 seconds.
 	Takes time.Duration
 
-	// Call answers with a page of the desk. An error is said in our own words, with its next step.
+	// Call answers with a page of the desk. An error is reported in our own words, with its next step.
 	Call func(context.Context, *Desk, json.RawMessage) (*Page, error)
 }
 
-// adopt makes one of our sets of it.
+// adopt turns a Set into one of our own sets.
 func (set Set) adopt() toolSet {
 	own := toolSet{name: set.Name, instructions: set.Instructions, leave: set.Leave}
 	for _, t := range set.Tools {
@@ -51,10 +52,10 @@ func (set Set) adopt() toolSet {
 	return own
 }
 
-// Arguments reads the arguments of a call strictly: what is not known is a mistake that the model should hear of.
+// Arguments reads the arguments of a call strictly: an unknown argument is a mistake, and the model should hear of it.
 func Arguments[In any](raw json.RawMessage) (In, error) { return parse[In](raw) }
 
-// BadArgument is a mistake of the model's in an argument.
+// BadArgument returns the error for a mistake that the model made in an argument.
 func BadArgument(field, format string, args ...any) error {
 	return badArgument(field, format, args...)
 }

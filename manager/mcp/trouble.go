@@ -14,19 +14,19 @@ import (
 	"torno/manager/patch"
 )
 
-// trouble is an error as a model reads it.
+// trouble is an error in the form that a model reads.
 type trouble struct {
 	Code  string `json:"code"`
 	Field string `json:"field,omitempty"`
 	Text  string `json:"text"`
 	Next  string `json:"next,omitempty"`
-	// What is the matter where names of the child's may be in it.
+	// Strange describes the problem, if names that the child has chosen may be in it.
 	Strange foreign `json:"untrusted_detail,omitzero"`
-	// Details are what an apply has found.
+	// Details holds a structured answer: the findings of an apply, or the tasks of a delegate.
 	Details any `json:"details,omitempty"`
 }
 
-// strange is an error whose text may hold names that a child has chosen.
+// strange is an error whose text may contain names that a child has chosen.
 type strange struct{ error }
 
 func (s *strange) Unwrap() error { return s.error }
@@ -45,7 +45,7 @@ func (t *trouble) say() string {
 	return said
 }
 
-// result is a tool's error: the model sees it, and can do better.
+// result returns the trouble as a tool's error, so that the model sees it and can correct the call.
 func (t *trouble) result() *sdk.CallToolResult {
 	return &sdk.CallToolResult{
 		IsError: true, StructuredContent: map[string]any{"error": t},
@@ -53,7 +53,7 @@ func (t *trouble) result() *sdk.CallToolResult {
 	}
 }
 
-// mistake is an error that has its code and its next step with it.
+// mistake is an error that carries its code and its next step.
 type mistake struct {
 	code, field, text, next string
 	details                 answer
@@ -65,7 +65,7 @@ func badArgument(field, format string, args ...any) error {
 	return &mistake{code: "bad_argument", field: field, text: fmt.Sprintf(format, args...), next: "correct the arguments and call again; the tool's schema lists them"}
 }
 
-// What this side has to say beside what the manager says.
+// This side adds these errors to the manager's.
 var (
 	errTooLong  = errors.New("the call took too long")
 	errHungUp   = errors.New("the client has ended")
@@ -76,7 +76,7 @@ var (
 	errNotEnded = errors.New("the child is not done yet")
 )
 
-// troubles are the errors with a next step. The first that fits counts.
+// troubles lists the errors that have a next step. The first match counts.
 var troubles = []struct {
 	err        error
 	code, next string
@@ -110,7 +110,7 @@ var troubles = []struct {
 	{context.DeadlineExceeded, "too_long", "call again with less to do"},
 }
 
-// trouble sorts an error.
+// trouble turns an error into the form that a model reads.
 func (s *Server) trouble(err error) *trouble {
 	t := &trouble{Code: "trouble", Text: words(err.Error()), Next: "status says what is going on"}
 	if e, ok := errors.AsType[*mistake](err); ok {
@@ -141,14 +141,15 @@ func (s *Server) trouble(err error) *trouble {
 	return t
 }
 
-// keepApart says an error in words of ours, where its own may hold names of a child's.
+// keepApart replaces the text of an error by our own words, and quotes the error separately, if it may contain names
+// that a child has chosen.
 func (t *trouble) keepApart(err error, ours string) {
 	if _, ok := errors.AsType[*strange](err); ok && t.Strange.text == "" {
 		t.Strange, t.Text = quoteAll(err.Error(), maxWords), ours
 	}
 }
 
-// argumentOf is the argument by which a field of a request is set.
+// argumentOf returns the name of the argument that sets a field of a request.
 func argumentOf(field string) string {
 	switch field {
 	case "subagent_id":

@@ -9,34 +9,35 @@ import (
 	"sync"
 )
 
-// The places of connections on a port.
+// A port has these places for connections.
 const (
 	maxStrangers = 128 // connections that have not shown the token
 	maxClients   = 256
 )
 
-// visitors are the connections to a port. A connection is a stranger until a request on it has shown the token. When a stranger comes
-// and all places of strangers are taken, the oldest of them is closed: strangers keep no client out, however many there are.
+// visitors holds the connections to a port. A connection is a stranger until one of its requests has shown the token.
+// If a stranger comes when all places for strangers are taken, the oldest stranger is closed. So strangers keep no
+// client out, however many there are.
 type visitors struct {
 	mu        sync.Mutex
 	strangers []net.Conn // the oldest first
 	clients   map[net.Conn]bool
 }
 
-// follow is the server's ConnState.
+// follow gives a place to each new connection and frees it at the end. It serves as the server's ConnState hook.
 func (v *visitors) follow(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		if oldest := v.enter(conn); oldest != nil {
 			oldest.Close()
-			runtime.Gosched() // those that were let in read what has come before more are let in
+			runtime.Gosched() // let the admitted connections read their data before more are admitted
 		}
 	case http.StateClosed:
 		v.leave(conn)
 	}
 }
 
-// enter gives a connection a stranger's place, and returns the one that loses it.
+// enter gives a stranger's place to a connection. It returns the connection that loses its place, or nil.
 func (v *visitors) enter(conn net.Conn) (oldest net.Conn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -54,7 +55,8 @@ func (v *visitors) leave(conn net.Conn) {
 	delete(v.clients, conn)
 }
 
-// admit gives the connection of a request that has shown the token a client's place, unless all are taken.
+// admit gives a client's place to the connection of a request that has shown the token. It returns false if all are
+// taken.
 func (v *visitors) admit(r *http.Request) bool {
 	conn, _ := r.Context().Value(connectionKey{}).(net.Conn)
 	v.mu.Lock()
@@ -70,10 +72,10 @@ func (v *visitors) admit(r *http.Request) bool {
 	return true
 }
 
-// connectionKey is for the connection of a request.
+// connectionKey is the context key for the connection of a request.
 type connectionKey struct{}
 
-// withConnection is the server's ConnContext.
+// withConnection keeps the connection in the context. It is the server's ConnContext hook.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }

@@ -31,11 +31,11 @@ With until "all" it waits for every one. It returns after at most 18 seconds eit
 
 const (
 	maxWaits    = 16 // at a time
-	maxWaited   = 64 // subagents of one wait
+	maxWaited   = 64 // subagents per wait
 	defaultWait = 15 * time.Second
 
 	maxWaitSeconds = 18
-	maxAnswers     = 30_000 // bytes of JSON that the answers of one wait take: clients cut what is much longer
+	maxAnswers     = 30_000 // bytes of JSON for all answers of one wait: clients cut much longer ones
 )
 
 type waitInput struct {
@@ -44,11 +44,11 @@ type waitInput struct {
 	Seconds *int     `json:"seconds"`
 }
 
-// waited is what a wait has to say.
+// waited is the answer of a wait.
 type waited struct {
 	Ended   []outcome  `json:"ended"`
 	Waiting []standing `json:"waiting"`
-	Gone    []standing `json:"gone,omitempty"`    // no answer of theirs comes any more; each is told once
+	Gone    []standing `json:"gone,omitempty"`    // they give no answer any more; each is reported once
 	NoHost  string     `json:"no_host,omitempty"` // why nothing goes on
 	Note    string     `json:"note,omitempty"`
 	Next    string     `json:"next"`
@@ -71,7 +71,7 @@ func (w waited) say() string {
 	return b.String() + "next: " + w.Next
 }
 
-// parse checks the arguments and says how long to wait.
+// parse checks the arguments and returns how long to wait.
 func (in waitInput) parse(most time.Duration) (time.Duration, error) {
 	switch {
 	case in.Until != "" && in.Until != "any" && in.Until != "all":
@@ -82,7 +82,7 @@ func (in waitInput) parse(most time.Duration) (time.Duration, error) {
 	return waitingTime(in.Seconds, most)
 }
 
-// waitingTime is how long a call waits that may say so, and not longer than most.
+// waitingTime returns how long a call may wait: the requested time, but not longer than most.
 func waitingTime(seconds *int, most time.Duration) (time.Duration, error) {
 	switch {
 	case seconds == nil:
@@ -95,7 +95,7 @@ func waitingTime(seconds *int, most time.Duration) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-// enterWait takes a place among the calls that wait, until leave.
+// enterWait takes a place among the waiting calls, until leave is called.
 func (s *Server) enterWait() (leave func(), err error) {
 	select {
 	case s.waits <- struct{}{}:
@@ -135,17 +135,18 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 // awaited is a subagent of a wait.
 type awaited struct {
 	id, request string
-	run         *manager.Run    // nil where the result was taken already
-	kept        *manager.Result // then, or once it came
-	brief       bool            // its answer went out before, and does not again
-	skip        bool            // it is not waited for, as it was told before
+	run         *manager.Run    // nil if the result was already taken
+	kept        *manager.Result // the taken result, or the result after it came
+	brief       bool            // its answer went out before, and does not go out again
+	skip        bool            // do not wait for it: it has failed or was told before
 	outcome     *outcome
-	err         error         // why it could not be found, or not be waited for
-	news        []questionKey // that ended the wait
+	err         error         // why it could not be found or waited for
+	news        []questionKey // the questions that ended the wait
 }
 
-// awaited finds the runs of ids, or of all subagents of ours whose result did not go out. An id that the caller names must be there;
-// one of ours that cannot be found is reported among the others.
+// awaited finds the runs of the given IDs. Without IDs it finds all our subagents whose result did not go out. If the
+// caller names an ID that does not exist, awaited fails. If one of our own cannot be found, the wait reports it like
+// the others.
 func (s *Server) awaited(ids []string) (all []*awaited, err error) {
 	if len(ids) == 0 {
 		return s.awaitedOfOurs()
@@ -174,8 +175,8 @@ func (s *Server) awaitedOfOurs() (all []*awaited, err error) {
 	return all, nil
 }
 
-// find looks for the request of a subagent in the outbox, then for the copy of its result. The copy of another run is not taken for the one of
-// a run that is known.
+// find looks for the request of a subagent in the outbox, and then for the copy of its result. If the request is known,
+// find accepts only the copy of the same run.
 func (s *Server) find(of child) *awaited {
 	one := &awaited{id: of.id, request: of.request}
 	if one.run, one.err = s.m.Attach(of.id); one.err == nil {
@@ -188,7 +189,7 @@ func (s *Server) find(of child) *awaited {
 	return one
 }
 
-// gone says whether no answer of a subagent comes any more: its request was withdrawn, and no result of it is kept.
+// gone reports whether a subagent will give no answer any more: its request was withdrawn, and no result of it is kept.
 func (a *awaited) gone() bool {
 	return errors.Is(a.err, manager.ErrNoRun) || errors.Is(a.err, manager.ErrGone)
 }
@@ -200,7 +201,8 @@ type waiting struct {
 	any bool // the first end is enough
 }
 
-// plan says which results are given in full. What went out before is not repeated, unless there is nothing else.
+// plan decides which results are given in full. A result that went out before is not repeated, unless there is no
+// other.
 func (w *waiting) plan() {
 	fresh := 0
 	for _, one := range w.all {
@@ -215,7 +217,7 @@ func (w *waiting) plan() {
 	}
 }
 
-// collect waits for all at once, until enough have ended, one asks something new, or ctx ends.
+// collect waits for all at once. It returns when enough have ended, a subagent asks something new, or ctx ends.
 func (w *waiting) collect(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -227,7 +229,7 @@ func (w *waiting) collect(ctx context.Context) {
 		return
 	}
 	var all sync.WaitGroup
-	var one sync.Mutex // of the waits, the first to end
+	var one sync.Mutex // guards over and the outcomes: the first end counts
 	over := false
 	for _, child := range w.all {
 		if child.skip {
@@ -255,7 +257,7 @@ func (w *waiting) collect(ctx context.Context) {
 	all.Wait()
 }
 
-// look takes the first that has ended already, if one has: of several the one that was asked for first.
+// look takes the first subagent that has ended already, in the order of the request. It reports whether there is one.
 func (w *waiting) look(share int) bool {
 	now, cancel := context.WithCancelCause(context.Background())
 	cancel(errNotEnded)
@@ -270,7 +272,7 @@ func (w *waiting) look(share int) bool {
 	return false
 }
 
-// wait waits for one and tells what changes meanwhile. It keeps of an answer only what goes out.
+// wait waits for a subagent and reports the changes meanwhile. It keeps only the part of the answer that goes out.
 func (a *awaited) wait(ctx context.Context, s *Server, share int, tell func(manager.WaitUpdate)) (*outcome, error) {
 	if a.kept == nil {
 		result, err := a.run.WaitWithUpdates(ctx, tell)
@@ -291,9 +293,9 @@ func (a *awaited) wait(ctx context.Context, s *Server, share int, tell func(mana
 	return &end, nil
 }
 
-// report says how it stands, and notes which results go out.
+// report describes the state of all subagents, and notes which results go out.
 func (w *waiting) report() (answer, error) {
-	defer w.s.changed() // a child that is said to have ended runs in no later listing
+	defer w.s.changed() // no later listing may show an ended child as running
 	said := waited{Ended: []outcome{}, Waiting: []standing{}}
 	var failed error
 	for _, one := range w.all {

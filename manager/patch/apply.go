@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// Fits says whether all of a plan can be done.
+// Fits reports whether the whole plan can be carried out.
 func (p *Plan) Fits() bool { return len(p.Conflicts) == 0 && len(p.Refused) == 0 }
 
-// The order in which steps are done. What makes room comes first, and what only deletes last, so that a crash leaves more
-// and not less.
+// The order of the steps. Steps that make room come first and mere deletions come last, so that a crash leaves too much
+// rather than too little.
 const (
 	makesRoom = iota
 	makesDirectory
@@ -35,7 +35,7 @@ func (s *Step) phase() int {
 	return writes
 }
 
-// sort orders the steps: directories before what is in them, but for deletions.
+// sort orders the steps: a directory comes before its content, but in deletions after it.
 func (p *Plan) sort() {
 	slices.SortStableFunc(p.Steps, func(a, b Step) int {
 		order := cmp.Compare(a.Change.Path, b.Change.Path)
@@ -46,10 +46,11 @@ func (p *Plan) sort() {
 	})
 }
 
-// Apply carries out a plan that fits, and returns how many of its steps were done. It looks at each path once more before it
-// writes there. When it ends early, the same plan made anew goes on where it ended. What the directory that was copied has taken is part of the
-// base from then on, so that later changes of the child are compared with it. Another directory changes nothing of what is still to be
-// taken there.
+// Apply carries out a plan that fits, and returns how many of its steps were done. It looks at each path once more
+// before it writes there. If Apply ends early, a plan made anew in the same way continues where it ended. If the target
+// is the directory that was copied, the changes that it took become part of the base, so that later changes of the
+// child are compared with them. Any other target leaves the base unchanged, because the copied directory can still take
+// these changes.
 func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if !p.Fits() {
 		return 0, errors.New("a plan with conflicts or refusals is not carried out")
@@ -95,13 +96,13 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	return done, err
 }
 
-// isOrigin says whether the plan is for the directory of which the child has a copy.
+// isOrigin reports whether the plan's target is the directory that was copied for the child.
 func (p *Plan) isOrigin() (bool, error) {
 	place, err := identityOf(p.to.root)
 	return err == nil && p.work.Base.OriginPlace.Same(place), err
 }
 
-// flushAll makes sure that what was done outlasts a loss of power, before the base says that it was.
+// flushAll makes sure that the finished steps survive a loss of power, before the base records them.
 func (p *Plan) flushAll(done int) error {
 	flushed := map[string]bool{}
 	for i := range p.Steps[:done] {
@@ -117,7 +118,7 @@ func (p *Plan) flushAll(done int) error {
 	return nil
 }
 
-// do does one step, if the path is still what it was when the plan was made.
+// do does one step, unless the path has changed since the plan was made.
 func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 	return p.to.write(ctx, at, from, s.After.Exec, id, over{was: today, after: s.After})
 }
 
-// delete deletes. A directory in which something else lies stays.
+// delete deletes an entry. A directory that still holds something stays.
 func (p *Plan) delete(ctx context.Context, s *Step, id string) error {
 	err := p.to.remove(ctx, s.Change.Path, id, s.Today)
 	if s.Today.Kind == Directory && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)) {
@@ -165,7 +166,7 @@ func (p *Plan) delete(ctx context.Context, s *Step, id string) error {
 	return err
 }
 
-// advance makes what was taken part of the base.
+// advance makes the changes that were taken part of the base.
 func (w *Work) advance(taken []*Change) (err error) {
 	if len(taken) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Why a path is asked for that is not on the list. docs/CLIENT.md has the table of all cases.
+// Why the parent is asked about a path that is not on the list. docs/CLIENT.md has the table of all cases.
 const (
 	anExecutable = "an executable"
 	aLink        = "a symbolic link"
@@ -16,13 +16,15 @@ const (
 	aShortName   = "a name that some file systems give a longer one"
 )
 
-// asked decides which changes need a word of the parent's: those that something may run, or obey, without being told to. It knows
-// the places that count with all below them, beside what a path's own name and kind say: the directories of git's hooks, and
-// what is reached through a link that is asked for by its own name. The keys are plain paths, the values say why.
+// asked decides about which changes the parent must be asked: changes to files that some program may run or obey
+// without being told to. A path's own name and kind can be the reason. The map holds further reasons, namely places
+// that count with everything below them: the directories of git's hooks, and the targets of links whose own name is a
+// reason to ask. The keys are plain paths, the values say why.
 type asked map[string]string
 
-// why says why a path is asked for, or "". The sides are what was, is and shall be there, as far as they are known. What is
-// taken away counts as well: it may have forbidden something. A directory counts by what is in it.
+// why returns why the parent is asked about a path, or "". The sides are the entries that were, are and will be there,
+// as far as they are known. A file that is taken away counts as well: it may have forbidden something. A directory does
+// not count, only the files in it do.
 func (a asked) why(p string, sides ...*Entry) string {
 	sides = slices.DeleteFunc(slices.Clone(sides), func(e *Entry) bool { return e == nil || e.Kind == Directory })
 	if len(sides) == 0 {
@@ -40,7 +42,7 @@ func (a asked) why(p string, sides ...*Entry) string {
 	return named
 }
 
-// byName says why a path is asked for whatever lies there, or "".
+// byName returns why the parent is asked about a path, whatever lies there, or "".
 func (a asked) byName(p string) string {
 	names := plainNames(p)
 	if what := autorun().what(names); what != "" {
@@ -58,10 +60,11 @@ func (a asked) byName(p string) string {
 	return ""
 }
 
-// shortName matches what FAT and NTFS call a file whose name is longer, as VSCODE~1 for .vscode, in its plain form.
+// shortName matches, in its plain form, a short name that FAT and NTFS give to a file with a longer name, such as
+// VSCODE~1 for .vscode.
 var shortName = regexp.MustCompile(`^[^.~]{1,6}~[0-9]{1,6}(\..{0,3})?$`)
 
-// byPlace says why a plain path counts that is a place or lies below one, or "".
+// byPlace returns why a plain path counts because it is a place or lies below a place, or "".
 func (a asked) byPlace(plain string) string {
 	for at := plain; ; at = above(at) {
 		if why := a[at]; why != "" || at == "." {
@@ -70,7 +73,7 @@ func (a asked) byPlace(plain string) string {
 	}
 }
 
-// add makes a path one that counts, with all below it.
+// add makes a path a place that counts with everything below it. It reports whether the place is new.
 func (a asked) add(p, why string) bool {
 	key := plainPath(p)
 	if a[key] != "" {
@@ -80,7 +83,7 @@ func (a asked) add(p, why string) bool {
 	return true
 }
 
-// askFor names the changes for which a plan will ask, as far as that is known without the directory to which they are taken.
+// askFor marks the changes about which a plan will ask, as far as that is known before the target directory is known.
 func (w *Work) askFor(ctx context.Context) error {
 	places, err := w.places(ctx, nil)
 	if err != nil {
@@ -98,8 +101,8 @@ func (w *Work) askFor(ctx context.Context) error {
 	return nil
 }
 
-// places are the directories of hooks, and what is reached from there and from other places through links that the parent has
-// given to the child, or the child has made.
+// places returns the directories of hooks, and the places that links lead to from there and from other places. It
+// follows the links that the parent gave to the child and the links that the child made.
 func (w *Work) places(ctx context.Context, hooks map[string]string) (asked, error) {
 	a := asked{}
 	before, after := w.links()

@@ -19,18 +19,18 @@ import (
 type Destination struct {
 	Subagent string
 	Path     string // as the parent sees it
-	Answer   string // where in it the answer will be
+	Answer   string // where in the workspace the answer will be
 	Root     *os.Root
-	UID, GID int // who shall own what is in it, where that can be had
+	UID, GID int // the owner of everything in it, if we may give files away
 }
 
-// Report says what was copied.
+// Report says what Copy did.
 type Report struct {
 	Files, Bytes int64
 	Cloned       int64 // files that share their blocks with the originals
 	Git          int64 // git directories, which are left out
 	Repository   Repository
-	Ignored      []string // what git ignores, which is left out; a directory stands for all that is in it
+	Ignored      []string // paths that git ignores, which are left out; a directory stands for everything in it
 	Left         []LeftOut
 	LeftCount    int64
 }
@@ -38,7 +38,7 @@ type Report struct {
 // LeftOut is something that was not copied.
 type LeftOut struct{ Path, Why string }
 
-// maxLeft is how much of what was left out a report names.
+// maxLeft is the number of left-out entries that a report names.
 const maxLeft = 20
 
 func (r *Report) leave(path, why string) {
@@ -52,18 +52,19 @@ type copying struct {
 	ctx    context.Context
 	to     Destination
 	limits Limits
-	passBy map[string]bool // what git ignores
+	passBy map[string]bool // paths that git ignores
 	listed map[string]bool // the files that git has judged; nil if git was not asked
 	base   *Base
 	texts  *texts
-	only   bool         // what is there is noted, and not copied
-	head   bytes.Buffer // the beginning of the file that is copied
+	only   bool         // existing files are recorded, and not copied
+	head   bytes.Buffer // the beginning of the file that is being copied
 	report Report
 }
 
-// Copy fills a workspace with a copy of a directory and keeps what it copied as the child's base. Where the directory is the top of a git work tree
-// the copy gets a repository of its own. Copy leaves out what git ignores, git directories, links that lead out of the directory, and everything but files,
-// directories and links. Set-id bits do not pass. Where the file system can, a copy shares its blocks with the original.
+// Copy fills a workspace with a copy of a directory and keeps a record of it as the child's base. If the directory is
+// the top of a git work tree, the copy gets a repository of its own. Copy leaves out everything that git ignores, git
+// directories, links that lead out of the directory, and everything but files, directories and links. It drops set-id
+// bits. If the file system can, a copy shares its blocks with the original.
 func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How) (Report, error) {
 	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
@@ -118,8 +119,8 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 	return err
 }
 
-// passIgnored asks git which files it ignores in the directory, so that the copy leaves them out. If git ignores the whole directory, the copy has them all:
-// the parent named it.
+// passIgnored asks git which files it ignores in the directory, so that the copy leaves them out. If git ignores the
+// whole directory, the copy gets all of it, because the parent named it.
 func (c *copying) passIgnored(s *Store, from *os.Root) error {
 	var paths []string
 	w := walk{ctx: c.ctx, limits: Limits{Files: max(lookLimits.Files, c.limits.Files)}, leftOut: func(string) {}, visit: func(f found) error {
@@ -145,8 +146,8 @@ func (c *copying) passIgnored(s *Store, from *os.Root) error {
 	return nil
 }
 
-// Note keeps what a child was given by the host: from is that, as it was, and to is the child's workspace. A file that takes more than is left of
-// the bytes is not read, and counts as left out of the copy.
+// Note records what the host gave a child. from is the host's unchanged copy of that, and to is the child's workspace.
+// A file that exceeds the remaining bytes is not read; it counts as left out of the copy.
 func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Destination, limits Limits) error {
 	at, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
@@ -174,14 +175,15 @@ func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Desti
 	return nil
 }
 
-// Given tells what a host has given its children. A manager.Manager does.
+// Given tells what a host gave its children. A manager.Manager implements it.
 type Given interface {
 	OpenBase(id string) (*os.Root, error)
 	OriginOf(id string) string
 	AnswerOf(id string) string
 }
 
-// NoteGiven notes what a host has given a child whose workspace it made, unless that is noted already: later the host's copy of it may be gone.
+// NoteGiven records what the host gave a child whose workspace the host made, unless that is already recorded. It must
+// do so early, because the host's own copy may be gone later.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
 	if base, err := s.Base(id); err == nil && base.Workspace == path && base.IsOf(workspace) {
 		return nil
@@ -201,19 +203,20 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
 
-// ours are the directories that a copy does not go into: it would not end, or copy what is nobody else's.
+// ours returns the directories that a copy does not enter: otherwise the copy would never end, or would contain private
+// files of the client.
 func (c *copying) ours(s *Store) (Own, error) {
 	workspace, err := c.to.Root.Stat(".")
 	return append(slices.Clone(s.own), workspace), err
 }
 
-// leave leaves something out, and says so.
+// leave leaves an entry out and says so in the report.
 func (c *copying) leave(path, why string) {
 	c.report.leave(path, why)
 	c.leftOut(path)
 }
 
-// leftOut keeps that something was left out: what the child makes at its place is not a change of it.
+// leftOut records that an entry was left out, so that a child's entry in its place does not count as a change of it.
 func (c *copying) leftOut(path string) { c.base.LeftOut = append(c.base.LeftOut, path) }
 
 func (c *copying) visit(f found) error {
@@ -251,7 +254,7 @@ func (c *copying) visit(f found) error {
 	return nil
 }
 
-// leftError says why something is left out of a copy.
+// leftError says why an entry is left out of a copy.
 type leftError struct{ why string }
 
 func (e *leftError) Error() string { return e.why }
@@ -264,7 +267,7 @@ func (c *copying) directory(f found) error {
 	if err := c.to.Root.Mkdir(f.path, perm); err != nil {
 		return err
 	}
-	return errors.Join(c.to.Root.Chmod(f.path, perm), c.give(f.path)) // the umask took away some of it
+	return errors.Join(c.to.Root.Chmod(f.path, perm), c.give(f.path)) // the umask has taken away some of perm
 }
 
 func (c *copying) link(f found, e *Entry) error {
@@ -272,7 +275,7 @@ func (c *copying) link(f found, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	if fault := linkFault(f.path, target); fault != "" && !c.only { // what a host has given counts as given
+	if fault := linkFault(f.path, target); fault != "" && !c.only { // whatever a host has given counts as given
 		return &leftError{fault}
 	}
 	e.Target = target
@@ -285,12 +288,12 @@ func (c *copying) link(f found, e *Entry) error {
 	return c.give(f.path)
 }
 
-// give gives a name to the workspace's owner, where that is possible.
+// give gives an entry to the workspace's owner, if we may.
 func (c *copying) give(path string) error {
 	return permitted(c.to.Root.Lchown(path, c.to.UID, c.to.GID))
 }
 
-// permitted is an error other than that we may not.
+// permitted returns err, unless it says that we lack the permission.
 func permitted(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -326,7 +329,7 @@ func (c *copying) file(f found, e *Entry) (err error) {
 	return errors.Join(to.Chmod(perm), permitted(to.Chown(c.to.UID, c.to.GID)))
 }
 
-// fill copies a content. The digest is that of the copy, whatever happens to the original meanwhile.
+// fill copies the content of a file. The digest is of the copy, whatever happens to the original meanwhile.
 func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
 	left := c.limits.Bytes - c.report.Bytes
 	c.head.Reset()
@@ -346,7 +349,8 @@ func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
 	return c.texts.add(e.Digest, c.head.Bytes())
 }
 
-// note is fill without a copy. A host gives what one look does not read: then it is not known what a file was, and no more than that.
+// note does the same as fill, but copies nothing. A host may give more than one look may read. Then some files' former
+// content is unknown, but nothing worse happens.
 func (c *copying) note(from *os.File, size int64, e *Entry) (err error) {
 	left := c.limits.Bytes - c.report.Bytes
 	if size > left {
@@ -361,7 +365,7 @@ func (c *copying) note(from *os.File, size int64, e *Entry) (err error) {
 	return c.texts.add(e.Digest, c.head.Bytes())
 }
 
-// capped passes on the beginning of what is written, and takes all of it.
+// capped passes on only the beginning of the data, and accepts all of it.
 type capped struct {
 	to   io.Writer
 	left int

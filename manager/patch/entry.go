@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Kind is what an entry of a tree is.
+// Kind is the kind of a tree's entry.
 type Kind string
 
-// The kinds. What is Other is never taken over.
+// The kinds. An entry of kind Other is never taken over.
 const (
 	File      Kind = "file"
 	Directory Kind = "directory"
@@ -16,7 +16,7 @@ const (
 	Other     Kind = "other"
 )
 
-// Entry is one name of a tree, by its path below the tree.
+// Entry is one name of a tree, with its path below the tree.
 type Entry struct {
 	Path   string `json:"path"`
 	Kind   Kind   `json:"kind"`
@@ -27,7 +27,7 @@ type Entry struct {
 	Fault  string `json:"-"`                // why a parent does not take it over
 }
 
-// Mode is the mode that git would give the entry.
+// Mode returns the mode that git would give the entry.
 func (e *Entry) Mode() string {
 	switch {
 	case e.Kind == File && e.Exec:
@@ -42,7 +42,7 @@ func (e *Entry) Mode() string {
 	return "000000"
 }
 
-// same says whether two entries, either of which may be missing, are alike.
+// same reports whether two entries are alike. Either may be missing.
 func same(a, b *Entry) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -50,10 +50,10 @@ func same(a, b *Entry) bool {
 	return a.Kind == b.Kind && a.Exec == b.Exec && a.Digest == b.Digest && a.Target == b.Target && a.Kind != Other
 }
 
-// tree is entries by their paths.
+// tree maps paths to entries.
 type tree map[string]*Entry
 
-// paths are the paths of several trees, sorted, each once.
+// paths returns the paths of several trees, sorted, each once.
 func paths(trees ...tree) []string {
 	var all []string
 	for _, t := range trees {
@@ -65,7 +65,7 @@ func paths(trees ...tree) []string {
 	return slices.Compact(all)
 }
 
-// sorted are the entries by path.
+// sorted returns the entries sorted by path.
 func (t tree) sorted() []Entry {
 	all := make([]Entry, 0, len(t))
 	for _, e := range t {

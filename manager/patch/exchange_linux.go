@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What renameWith does where there is something at the new name.
+// What renameWith does if the new name is taken.
 const (
 	exchanging = unix.RENAME_EXCHANGE
 	failing    = unix.RENAME_NOREPLACE
 )
 
-// renameWith renames in a directory at once, and replaces nothing. Where the file system cannot do that, the error is
-// errNoExchange.
+// renameWith renames an entry within a directory at once, and never overwrites another one. If the file system cannot
+// do that, the error is errNoExchange.
 func renameWith(dir *os.Root, from, to string, how uint) error {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -4,11 +4,11 @@ package patch
 
 import "os"
 
-// What renameWith would do where there is something at the new name.
+// What renameWith would do if the new name is taken.
 const (
 	exchanging = iota
 	failing
 )
 
-// renameWith fails: this system has no such call.
+// renameWith fails, because this system has no such call.
 func renameWith(_ *os.Root, _, _ string, _ uint) error { return errNoExchange }

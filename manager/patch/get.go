@@ -14,23 +14,24 @@ import (
 	"torno/internal/beneath"
 )
 
-// Got is a path that was copied out of a workspace, or was left out.
+// Got is a path that was copied out of a workspace or was left out.
 type Got struct {
 	Entry
 	LeftOut      string // why, or ""
-	RunsByItself string // as of a Change
+	RunsByItself string // as in a Change
 }
 
-// Getting says what a Get may do.
+// Getting lists the rights of a Get.
 type Getting struct {
-	Replace bool // what is there
-	Autorun bool // write files that run by themselves also where a repository is
-	Home    bool // the directory is one from which a child was given a copy; it counts as a repository
+	Replace bool // existing files
+	Autorun bool // write files that run by themselves even into a repository
+	Home    bool // a child got a copy of this directory, so it counts as a repository
 }
 
-// Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
-// Plan would refuse, git directories, what is there already, and what runs by itself in a repository of the parent's, as may
-// be said otherwise. It tells of each path when it is done. unknown is a Plan's HooksUnknown.
+// Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out
+// everything that Plan would refuse, git directories, entries that exist already, and files that run by themselves in a
+// repository of the parent's; may can change the last two. Get calls tell for each path when it is done with that path.
+// unknown is a Plan's HooksUnknown.
 func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) (unknown string, err error) {
 	g := &getting{
 		ctx: ctx, pick: pick, to: target{root: to.Root, own: to.Own}, may: may, tell: tell,
@@ -46,7 +47,7 @@ func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may 
 	return g.hooks.unknown, g.missing()
 }
 
-// missing tells of the wanted paths of which nothing was found.
+// missing tells about the wanted paths that were not found.
 func (g *getting) missing() error {
 	var all error
 	for _, p := range g.pick.Paths {
@@ -63,19 +64,19 @@ type getting struct {
 	pick  Selection
 	to    target
 	may   Getting
-	plan  Plan // of nothing; for its checks of the directory that is written to
+	plan  Plan // an empty plan, for its checks of the target directory
 	hooks *hookSearch
 	tell  func(Got) error
 	bytes int64
 	forms map[string]string // of the paths that were written, folded
-	found map[string]bool   // of the wanted paths
-	made  map[string]bool   // of the directories written to
-	links map[string]*Got   // that are made last, when all is there through which they may lead
+	found map[string]bool   // the wanted paths that were found
+	made  map[string]bool   // the directories that were written to
+	links map[string]*Got   // made last, when all entries exist through which they may lead
 }
 
 func (g *getting) visit(f found) error {
 	if !g.pick.has(f.path) && f.fault == "" {
-		return nil // on the way only
+		return nil // only on the way to a selected path
 	}
 	for _, p := range g.pick.Paths {
 		g.found[p] = g.found[p] || within(f.path, p)
@@ -99,7 +100,7 @@ func (g *getting) visit(f found) error {
 	return g.tell(got)
 }
 
-// leftOutFor notes that a path is left out for an error that keeps nothing else from being copied, and returns any other.
+// leftOutFor turns an error that stops only this path into a reason to leave the path out. It returns any other error.
 func (g *Got) leftOutFor(err error) error {
 	if err == nil {
 		return nil
@@ -112,7 +113,7 @@ func (g *Got) leftOutFor(err error) error {
 	return nil
 }
 
-// makeLinks makes the links, and tells of them.
+// makeLinks makes the links, and tells about each.
 func (g *getting) makeLinks() error {
 	for _, p := range slices.Sorted(maps.Keys(g.links)) {
 		got := g.links[p]
@@ -133,7 +134,7 @@ func (g *getting) makeLink(got *Got) error {
 			return nil, false
 		}
 		today, err := g.to.glance(at)
-		return &other.Entry, today == nil && err == nil // what is there stays
+		return &other.Entry, today == nil && err == nil // an existing entry stays
 	})
 	if fault != "" || err != nil {
 		return errors.Join(err, &leftError{fault})
@@ -144,7 +145,8 @@ func (g *getting) makeLink(got *Got) error {
 	return g.to.link(g.ctx, got.Path, got.Target, "", over{})
 }
 
-// twin says whether a name that some file system takes for this one was written before.
+// twin returns why a path is left out because Get has already written a name that some file system takes for the same,
+// or "".
 func (g *getting) twin(p string) string {
 	key := fold(p)
 	if other, taken := g.forms[key]; taken {
@@ -189,7 +191,7 @@ func (g *getting) file(f found, got *Got) error {
 		return &leftError{whyUnread(err)}
 	}
 	defer from.Close()
-	got.Kind, got.Exec, got.Size = File, f.info.Mode()&0o111 != 0, info.Size() // executable or not as it was judged
+	got.Kind, got.Exec, got.Size = File, f.info.Mode()&0o111 != 0, info.Size() // executable or not: as it was judged
 	if got.Size > lookLimits.Bytes-g.bytes {
 		return &leftError{tooBig(got.Size)}
 	}
@@ -200,7 +202,7 @@ func (g *getting) file(f found, got *Got) error {
 	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), over{any: g.may.Replace})
 }
 
-// asLeftOut says why one path could not be copied, where the others can.
+// asLeftOut returns why one path could not be copied, if the error does not stop the others.
 func asLeftOut(err error) (why string, ok bool) {
 	left, isLeft := errors.AsType[*leftError](err)
 	switch {
@@ -222,7 +224,7 @@ func asLeftOut(err error) (why string, ok bool) {
 	return "", false
 }
 
-// whyUnread says why a file was not opened.
+// whyUnread returns why a file was not opened.
 func whyUnread(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// lookAround looks at the directory that is written to: whether a repository is there, and where its hooks lie.
+// lookAround looks at the target directory: whether it has a repository, and where the hooks lie.
 func (g *getting) lookAround() error {
 	dir, err := filepath.Abs(g.to.root.Name())
 	if err != nil {
@@ -17,7 +17,7 @@ func (g *getting) lookAround() error {
 	return nil
 }
 
-// judge says what keeps a path from being written, and what would run it.
+// judge finds out what forbids writing a path, and what would run it.
 func (g *getting) judge(f found, got *Got) error {
 	if got.LeftOut != "" {
 		return nil
@@ -35,7 +35,7 @@ func (g *getting) judge(f found, got *Got) error {
 	if f.info.Mode()&os.ModeSymlink != 0 {
 		after.Kind = Link
 	}
-	today, _ := g.to.glance(f.path) // where it cannot be looked at, nothing can be written either
+	today, _ := g.to.glance(f.path) // if this look fails, writing will fail too
 	got.RunsByItself = g.hooks.asked().why(f.path, today, after)
 	if got.RunsByItself != "" && !g.may.Autorun && (g.may.Home || g.hooks.repository) {
 		got.LeftOut = fmt.Sprintf("it runs by itself here: %s", got.RunsByItself)

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// maxGitAnswer bounds an answer of git's, in bytes.
+// maxGitAnswer bounds git's answer, in bytes.
 const maxGitAnswer = 1 << 20
 
 // git says where and how the parent's git runs.
 type git struct {
 	dir string
 	env []string
-	// fileSize bounds each file that it writes, in bytes; 0 for no bound.
+	// fileSize bounds each file that git writes, in bytes; 0 means no bound.
 	fileSize int64
-	input    string // that it reads
-	most     int    // bytes of its answer, where that may be more than maxGitAnswer
+	input    string // the text that git reads
+	most     int    // bytes that its answer may have, if more than maxGitAnswer
 }
 
-// run runs git and returns what it prints. When ctx ends, it kills git and the helpers that git has started.
+// run runs git and returns its output. When ctx ends, run kills git and the helpers that git has started.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	if g.fileSize > 0 {
@@ -48,8 +48,9 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return answer.String(), err
 }
 
-// checkApart finds the directory's repository. It refuses a repository that lies in the outbox, wholly or in part, because git obeys its settings and a child
-// may write them. It also refuses a repository whose work tree is elsewhere.
+// checkApart finds the directory's repository. It refuses a repository that lies in the outbox, wholly or in part: git
+// obeys the settings of the repository, and a child may write them. It also refuses a repository whose work tree is
+// elsewhere.
 func (g git) checkApart(ctx context.Context, outbox string) (repository string, err error) {
 	answer, err := g.run(ctx, "rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
@@ -86,11 +87,11 @@ func environ(without func(name string) bool) []string {
 	})
 }
 
-// anyOwner lets git read the settings of a repository of another user than the one who runs the client. Git may read no objects with it: to fetch
-// one that is missing it runs what the repository names.
+// anyOwner lets git read the settings of a repository that belongs to another user than the user of the client. Git
+// must read no objects with it: to fetch a missing object it runs a program that the repository names.
 const anyOwner = "safe.directory=*"
 
-// atMost passes on no more than so many bytes.
+// atMost passes on at most left bytes, and fails if there are more.
 type atMost struct {
 	to   *bytes.Buffer
 	left int

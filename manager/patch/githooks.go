@@ -13,21 +13,23 @@ import (
 	"time"
 )
 
-// hookSearch asks the parent's git where it takes its hooks from. Hooks themselves are executables, and asked for as such; in their
-// directories lies also what they read. Git runs no program to answer, and nothing of the child's is in its files yet.
+// hookSearch asks the parent's git where it takes its hooks from. The hooks themselves are executables, and the parent
+// is asked about them as such; but their directories also hold files that the hooks read. Git runs no program to
+// answer, and its files hold nothing from the child yet.
 type hookSearch struct {
-	roots      []string          // the directory to which a child's work is taken, as it was named and as it is without links
-	dirs       map[string]string // of hooks, relative to the directory, and why they count
-	unknown    string            // why some directories may not be known, or ""
-	repository bool              // there is one, around the directory or in it
-	looked     map[string]bool   // at directories, for a repository
-	patience   time.Duration     // with git; none is left once it was too slow
+	roots      []string          // the directory that takes a child's work: as it was named, and without links
+	dirs       map[string]string // of hooks, relative to the directory, with the reasons why they count
+	unknown    string            // why some directories may be unknown, or ""
+	repository bool              // there is a repository, around the directory or in it
+	looked     map[string]bool   // the directories that were searched for a repository
+	patience   time.Duration     // with git; none is left once git was too slow
 }
 
-// gitPatience bounds how long git may take for an answer. A FIFO among its files has no end.
+// gitPatience bounds how long git may take for an answer. A FIFO among its files would make git wait for ever.
 const gitPatience = 30 * time.Second
 
-// findHooks asks for the directory to which a child's work is taken, the repositories around it, and those in it that have changes.
+// findHooks asks about the directory that takes a child's work, about the repositories around it, and about those
+// inside it that get changes.
 func (w *Work) findHooks(ctx context.Context, dir string) *hookSearch {
 	s := searchHooks(ctx, dir, gitPatience)
 	for i := range w.Changes {
@@ -40,7 +42,7 @@ func (w *Work) findHooks(ctx context.Context, dir string) *hookSearch {
 	return s
 }
 
-// searchHooks asks for a directory and the repositories around it.
+// searchHooks asks about a directory and the repositories around it.
 func searchHooks(ctx context.Context, dir string, patience time.Duration) *hookSearch {
 	s := &hookSearch{roots: []string{dir, withoutLinks(dir)}, dirs: map[string]string{}, looked: map[string]bool{}, patience: patience}
 	for at := s.roots[1]; ; at = filepath.Dir(at) {
@@ -55,7 +57,7 @@ func searchHooks(ctx context.Context, dir string, patience time.Duration) *hookS
 	return s
 }
 
-// look asks for the repository of a directory, if that has one. It says whether it was not looked at before.
+// look asks for the hooks of a directory's repository, if it has one. It reports whether the directory was new to it.
 func (s *hookSearch) look(ctx context.Context, dir string) bool {
 	if s.looked[dir] {
 		return false
@@ -65,7 +67,7 @@ func (s *hookSearch) look(ctx context.Context, dir string) bool {
 		return true
 	}
 	s.repository = true
-	// What the environment says of another repository does not count for this one.
+	// The environment may name another repository; that does not count here.
 	without := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"}
 	s.askConfig(ctx, dir, without)
 	if hooks := s.git(ctx, dir, without, "rev-parse", "--git-path", "hooks"); hooks != "" {
@@ -74,7 +76,7 @@ func (s *hookSearch) look(ctx context.Context, dir string) bool {
 	return true
 }
 
-// askConfig asks for each directory that a configuration names, also where another one has the last word.
+// askConfig asks for every hooks directory that any configuration names, even if another configuration overrides it.
 func (s *hookSearch) askConfig(ctx context.Context, dir string, without []string) {
 	answer := s.git(ctx, dir, without, "config", "--show-scope", "--null", "--type=path", "--get-all", "core.hooksPath")
 	fields := strings.Split(answer, "\x00")
@@ -85,18 +87,18 @@ func (s *hookSearch) askConfig(ctx context.Context, dir string, without []string
 	}
 }
 
-// git is what git answers in a directory, or "". The environment is the parent's, but for what is left out of it.
+// git returns git's answer in a directory, or "". It gets the parent's environment, except the variables in without.
 func (s *hookSearch) git(ctx context.Context, dir string, without []string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	without = append(without, "GIT_CONFIG") // with it git reads that file alone
+	without = append(without, "GIT_CONFIG") // with it git would read only that file
 	g := git{dir: dir, env: environ(func(name string) bool { return slices.Contains(without, name) })}
 	answer, err := g.run(ctx, append([]string{"-c", anyOwner}, args...)...)
 	exit, _ := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return answer
-	case args[0] == "config" && exit != nil && exit.ExitCode() == 1: // no configuration names one
+	case args[0] == "config" && exit != nil && exit.ExitCode() == 1: // no configuration names a directory
 	case ctx.Err() != nil:
 		s.unknown, s.patience = "git did not answer in time", 0
 	case exit != nil:
@@ -107,7 +109,7 @@ func (s *hookSearch) git(ctx context.Context, dir string, without []string, args
 	return ""
 }
 
-// from is a path that is meant from a directory.
+// from returns p as seen from dir: an absolute p stays, a relative p starts at dir.
 func from(dir, p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
@@ -115,7 +117,8 @@ func from(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-// add takes note of a directory of hooks, where it is in the tree or the tree in it: as it is named, and as it is without links.
+// add records a directory of hooks if it lies in the tree or the tree lies in it. It tries the directory's given path,
+// and its path without links.
 func (s *hookSearch) add(dir, why string) {
 	for _, dir := range []string{dir, withoutLinks(dir)} {
 		for _, root := range s.roots {
@@ -133,7 +136,7 @@ func (s *hookSearch) add(dir, why string) {
 	}
 }
 
-// withoutLinks is a path with the links in it followed, as far as there is something at it.
+// withoutLinks returns a path with its links followed, as far as the path exists.
 func withoutLinks(p string) string {
 	real, err := filepath.EvalSymlinks(p)
 	switch up := filepath.Dir(p); {
@@ -146,7 +149,7 @@ func withoutLinks(p string) string {
 	}
 }
 
-// asked are the directories of hooks as places that count.
+// asked returns the directories of hooks as places that count.
 func (s *hookSearch) asked() asked {
 	a := asked{}
 	for dir, why := range s.dirs {

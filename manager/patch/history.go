@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// History says how many of the parent's commits a child's copy knows.
+// History says how many of the parent's commits a child's copy gets.
 type History int
 
 const (
@@ -32,14 +32,16 @@ const historyPatience = 5 * time.Minute
 type Repository struct {
 	Branch  string // "" for no repository
 	Commits int
-	Missing string // why the copy has none although the parent has one and a child was to get it
+	Missing string // why the copy has none, although the parent has one and the child should have got it
 }
 
-// giveRepository makes a git repository in the workspace if the copied directory is the top of a git work tree. The repository gets the last commits of
-// the parent's branch, under its name, and the working tree as it was copied. The parent's git fetches them, so everything else stays behind: other
-// branches, stashes, lost commits, remotes with their passwords, hooks, settings. Nobody reads the repository after the child had it.
+// giveRepository makes a git repository in the workspace if the copied directory is the top of a git work tree. The
+// repository gets the last commits of the parent's branch, under that branch's name, and the working tree as it was
+// copied. The parent's git fetches the commits, so everything else stays behind: other branches, stashes, lost commits,
+// remotes with their passwords, hooks, settings. Nobody reads the repository after the child had it.
 //
-// Git obeys some settings of the repository that it reads. So a directory in the outbox gets none: its repository may be a child's.
+// Git obeys some settings of the repository that it reads. So a copy of a directory in the outbox gets no repository:
+// the directory's own may be a child's.
 func (c *copying) giveRepository(s *Store, origin string, history History) (r Repository) {
 	if _, err := os.Lstat(filepath.Join(origin, gitDirectory)); history == NoHistory || err != nil {
 		return r
@@ -54,7 +56,8 @@ func (c *copying) giveRepository(s *Store, origin string, history History) (r Re
 	return r
 }
 
-// makeRepository makes the repository in a directory beside what was copied, and moves it to its place when it is whole.
+// makeRepository makes the repository in a directory beside the copied files, and moves it to its place when it is
+// whole.
 func (c *copying) makeRepository(ctx context.Context, s *Store, origin string, history History) (r Repository, err error) {
 	if err := apart(origin, s.outbox); err != nil {
 		return r, err
@@ -69,7 +72,7 @@ func (c *copying) makeRepository(ctx context.Context, s *Store, origin string, h
 		return r, err
 	}
 	env, left := append(ownEnvironment(settings), "GIT_CEILING_DIRECTORIES="+filepath.Dir(origin)), max(c.limits.Bytes-c.report.Bytes, 1)
-	// A partial clone lets git run a program to fetch what is missing, and that program is named by the repository.
+	// In a partial clone git runs a program to fetch missing objects, and the repository names that program.
 	offline := append(slices.Clone(env), "GIT_ALLOW_PROTOCOL=none")
 	n := newRepository{ctx: ctx, from: git{dir: origin, env: offline}, to: git{dir: filepath.Join(c.to.Path, temp), env: env, fileSize: left}}
 	if r, err = n.build(s.outbox, history); err != nil {
@@ -82,7 +85,7 @@ func (c *copying) makeRepository(ctx context.Context, s *Store, origin string, h
 	return r, c.to.Root.Rename(made, gitDirectory)
 }
 
-// gitSettings writes the only settings of a user that git gets, and returns the directory in which they lie.
+// gitSettings writes the only user settings that git gets, and returns their directory.
 func (s *Store) gitSettings(subagent string) (dir string, err error) {
 	const settings = `[safe]
 	directory = *
@@ -103,7 +106,8 @@ func (s *Store) gitSettings(subagent string) (dir string, err error) {
 	return filepath.Join(s.path, subagent), s.replace(subagent, ".gitconfig", []byte(settings))
 }
 
-// ownEnvironment returns an environment in which git reads no settings but those in home and in the repository, never prompts, and uses no network.
+// ownEnvironment returns an environment for git: git reads settings only from home and from the repository, never
+// prompts, and uses no network.
 func ownEnvironment(home string) []string {
 	env := environ(func(name string) bool {
 		return strings.HasPrefix(name, "GIT_") || name == "HOME" || name == "XDG_CONFIG_HOME"
@@ -112,10 +116,11 @@ func ownEnvironment(home string) []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=file")
 }
 
-// uploadPack is what git runs in the parent's repository: offline, as above, and without grafts, which could lead to other branches.
+// uploadPack is the command that git runs in the parent's repository: offline, as above, and without grafts, which
+// could lead to other branches.
 const uploadPack = "GIT_ALLOW_PROTOCOL=none GIT_GRAFT_FILE=/dev/null git upload-pack"
 
-// newRepository makes a repository of an earlier one.
+// newRepository makes a repository from an earlier one.
 type newRepository struct {
 	ctx      context.Context
 	from, to git
@@ -173,8 +178,8 @@ func (n *newRepository) build(outbox string, history History) (r Repository, err
 	return r, err
 }
 
-// ownRepository gives the new repository to the workspace's owner. It fails if the repository is too large, and removes FETCH_HEAD, which names the
-// parent's directory.
+// ownRepository gives the new repository to the workspace's owner. It fails if the repository is too large. It removes
+// FETCH_HEAD, which names the parent's directory.
 func (c *copying) ownRepository(dir string, left int64) error {
 	if err := c.to.Root.Remove(dir + "/FETCH_HEAD"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

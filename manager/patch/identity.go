@@ -6,8 +6,8 @@ import (
 	"torno/internal/inode"
 )
 
-// identityOf is what stays with a directory, and another one at its path has not. Some systems tell no more than a device and
-// an inode.
+// identityOf returns the identity that a directory keeps and that no other directory at its path has. On some systems
+// that is only a device and an inode.
 func identityOf(dir *os.Root) (inode.Directory, error) {
 	f, err := dir.Open(".")
 	if err != nil {

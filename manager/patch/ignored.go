@@ -16,15 +16,16 @@ import (
 	absolute "torno/internal/paths"
 )
 
-// ErrRules says that git could not tell what it ignores.
+// ErrRules says that git could not tell which paths it ignores.
 var ErrRules = errors.New("it is not known what git ignores")
 
-// ignoredIn returns the paths that git ignores in a directory of the parent's. hasRules is false if no repository has a say there: there is none, or the only
-// one ignores the whole directory. The paths name files, which need not exist. The innermost repository judges each path, unless an outer one ignores that
-// repository as a whole. Git ignores no file that it tracks.
+// ignoredIn returns the paths that git ignores in a directory of the parent's. hasRules is false if no repository has a
+// say there: there is none, or the only one ignores the whole directory. The paths name files; the files need not
+// exist. The innermost repository judges each path, unless an outer one ignores that repository as a whole. Git ignores
+// no file that it tracks.
 //
-// The rules are the repositories' own, and not those of the user's settings. No repository in the outbox is asked, because git obeys its settings, which
-// may be a child's.
+// The rules come only from the repositories, not from the user's settings. ignoredIn asks no repository in the outbox:
+// git obeys a repository's settings, and these may be a child's.
 func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []string) (ignored map[string]bool, hasRules bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -42,17 +43,17 @@ func (s *Store) ignoredIn(ctx context.Context, subagent, dir string, paths []str
 	if ignored, err = i.answer(); err != nil {
 		return nil, false, fmt.Errorf("%w in %s: %w", ErrRules, dir, err)
 	}
-	maps.DeleteFunc(ignored, func(p string, _ bool) bool { _, is := i.asked[p]; return is }) // a repository, which is no file
+	maps.DeleteFunc(ignored, func(p string, _ bool) bool { _, is := i.asked[p]; return is }) // a repository, which is not a file
 	return ignored, len(i.asked) > 0, nil
 }
 
-// rulesEnvironment returns an environment in which git runs no other program and fetches nothing.
+// rulesEnvironment returns an environment for git without other programs and without the network.
 func rulesEnvironment(home string) []string {
 	return append(ownEnvironment(home), "GIT_ALLOW_PROTOCOL=none", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1")
 }
 
-// hasRepository reports whether git would take a directory for a repository. A git directory without HEAD does not count. One that cannot be read counts, so
-// that git reports what is wrong with it.
+// hasRepository reports whether git would take a directory for a repository. A git directory without HEAD does not
+// count. An unreadable git directory counts, so that git reports the error.
 func hasRepository(dir string) bool {
 	at := filepath.Join(dir, gitDirectory)
 	if _, err := os.Lstat(at); isAbsent(err) {
@@ -65,19 +66,19 @@ func hasRepository(dir string) bool {
 	return !isAbsent(err)
 }
 
-// ignoring collects questions about what git ignores in a directory, by repository.
+// ignoring collects questions about the paths that git ignores in a directory, by repository.
 type ignoring struct {
 	ctx         context.Context
 	outbox, dir string // dir is without links
-	top         string // the directory with the repository that dir has or lies in
+	top         string // the directory whose repository dir has or lies in
 	env         []string
 	spots       map[string]spot     // by directory, relative to dir
-	asked       map[string][]string // by repository: paths of files, and of repositories in it; none for "." without one there or around it
+	asked       map[string][]string // by repository: paths of files and of repositories in it; no "." if dir neither has a repository nor lies in one
 }
 
-// spot tells of a directory of the parent's how git gets to it.
+// spot tells how git gets to a directory of the parent's.
 type spot struct {
-	reached    bool   // through directories alone; git says nothing of what lies beyond a link
+	reached    bool   // through directories alone; git says nothing about paths beyond a link
 	repository string // the innermost one, relative to the directory; "." also stands for one around it
 }
 
@@ -97,8 +98,9 @@ func (i *ignoring) lookAround() {
 	}
 }
 
-// checkOwners refuses the repository of the directory where a part belongs to a user who owns neither that nor this process, as git itself does: anybody
-// could make one in /tmp.
+// checkOwners refuses the directory's repository if a part of it belongs to a user who is neither root, nor the user of
+// this process, nor the owner of the directory. Git itself does the same, because anybody could make a repository in
+// /tmp.
 func (i *ignoring) checkOwners(repository string) error {
 	ours, err := os.Stat(i.dir)
 	if err != nil {
@@ -124,7 +126,7 @@ func (i *ignoring) spot(dir string) spot {
 	s := i.spot(above(dir))
 	full := filepath.Join(i.dir, dir)
 	switch info, err := os.Lstat(full); {
-	case err != nil: // the child alone has it
+	case err != nil: // only the child has it
 	case !info.IsDir():
 		s.reached = false
 	case s.reached && hasRepository(full):
@@ -148,7 +150,7 @@ func (i *ignoring) ask(repository, path string) {
 	}
 }
 
-// answer has the repositories answer, outer ones first.
+// answer asks the repositories, outer ones first, and returns all ignored paths.
 func (i *ignoring) answer() (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, repository := range slices.SortedFunc(maps.Keys(i.asked), outerFirst) {
@@ -163,7 +165,7 @@ func (i *ignoring) answer() (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		if some["."] { // who names a directory that is ignored as a whole wants what is in it
+		if some["."] { // whoever names a directory that is ignored as a whole wants its content
 			delete(i.asked, ".")
 			continue
 		}
@@ -172,7 +174,7 @@ func (i *ignoring) answer() (map[string]bool, error) {
 	return all, nil
 }
 
-// outerFirst orders directories so that each comes before those in it.
+// outerFirst orders directories so that each comes before the directories inside it.
 func outerFirst(a, b string) int {
 	switch {
 	case a == b:
@@ -185,7 +187,7 @@ func outerFirst(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// answerOf returns those of the paths that a repository ignores.
+// answerOf returns the paths that a repository ignores.
 func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool, error) {
 	g := git{dir: filepath.Join(i.dir, repository), env: i.env}
 	found := ""
@@ -207,7 +209,7 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	}
 	var question strings.Builder
 	for _, p := range paths {
-		if p == "." { // by its name: a rule about all that is in it says nothing of the directory
+		if p == "." { // ask by its name: a rule about its whole content does not ignore the directory itself
 			p = i.itself()
 		}
 		question.WriteString("./" + strings.TrimPrefix(p, repository+"/") + "\x00")
@@ -215,13 +217,13 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	g.input, g.most = question.String(), maxRuled
 	answer, err := g.run(i.ctx, "-c", noMonitor, "check-ignore", "--no-index", "--verbose", "-z", "--stdin")
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-		return nil, nil // no rule matches any of them
+		return nil, nil // no rule matches any of the paths
 	}
 	if err != nil {
 		return nil, fmt.Errorf("git check-ignore: %w", err)
 	}
 	ignored := map[string]bool{}
-	for fields := strings.Split(answer, "\x00"); len(fields) > 4; fields = fields[4:] { // where the rule stands, its line, the rule, the path
+	for fields := strings.Split(answer, "\x00"); len(fields) > 4; fields = fields[4:] { // rule's file, its line, rule, path
 		p := path.Join(repository, fields[3])
 		if p == i.itself() {
 			p = "."
@@ -237,7 +239,7 @@ func (i *ignoring) answerOf(repository string, paths []string) (map[string]bool,
 	return ignored, err
 }
 
-// itself is the path by which git knows the directory from within it.
+// itself returns the path that leads git from inside the directory to the directory itself.
 func (i *ignoring) itself() string { return "../" + filepath.Base(i.dir) }
 
 // list returns paths of a repository's index.
@@ -250,7 +252,8 @@ func (i *ignoring) list(g git, args ...string) ([]string, error) {
 	return strings.FieldsFunc(answer, func(r rune) bool { return r == 0 }), nil
 }
 
-// checkSparse refuses a sparse checkout that leaves out rules of a directory that is there: git goes by them, and check-ignore does not.
+// checkSparse refuses a sparse checkout that leaves out the rules of an existing directory: git obeys these rules, but
+// check-ignore does not.
 func (i *ignoring) checkSparse(g git) error {
 	rules, err := i.list(g, "-t", "--", ":(top,glob)**/.gitignore")
 	for _, rule := range rules {
@@ -270,14 +273,14 @@ func (i *ignoring) checkSparse(g git) error {
 	return err
 }
 
-// maxRuled bounds what git answers of a tree, in bytes.
+// maxRuled bounds git's answer about a tree, in bytes.
 const maxRuled = 256 << 20
 
 // noMonitor keeps git from starting a program that watches files.
 const noMonitor = "core.fsmonitor=false"
 
-// wholly returns the ignored paths, and replaces those in a directory by the directory where git ignores all that is in it. It never replaces them by a
-// directory that the child was given, or that holds something the child was given.
+// wholly returns the ignored paths. If git ignores everything in a directory, the directory stands for the paths in it.
+// This never happens to a directory that the child was given, or that holds something the child was given.
 func wholly(ignored map[string]bool, paths []string, before tree) map[string]bool {
 	stays := map[string]bool{".": true}
 	keep := func(dir string) {

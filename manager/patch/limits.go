@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Limits bound a copy, and a look at what a child has left.
+// Limits bound a copy, and a look at a child's tree.
 type Limits struct {
 	Files int64 // names of any kind
 	Bytes int64 // of all files
@@ -15,26 +15,26 @@ type Limits struct {
 type How struct {
 	Limits
 	History History
-	Ignored bool // also what git ignores
+	Ignored bool // also copy paths that git ignores
 }
 
-// DefaultHow is how a parent copies that does not say otherwise.
+// DefaultHow applies unless the parent says otherwise.
 var DefaultHow = How{Limits: DefaultLimits, History: DefaultHistory}
 
-// DefaultLimits are those of a copy, unless the parent says otherwise.
+// DefaultLimits bound a copy unless the parent says otherwise.
 var DefaultLimits = Limits{Files: 100_000, Bytes: 2 << 30}
 
-// What a look at a child's tree may cost at most, whatever the child has put there.
+// The most that a look at a child's tree may cost, whatever the child has put there.
 var lookLimits = Limits{Files: 400_000, Bytes: 8 << 30}
 
-// NoteLimits are those of what a host has given a child, of which it gives more than a parent's copy has.
+// NoteLimits bound a Note. A host may give a child more files than a parent's own copy may have.
 var NoteLimits = Limits{Files: lookLimits.Files, Bytes: DefaultLimits.Bytes}
 
-// maxStaged is how many bytes of a child's files are held: a file without content on its disk may say that it is very long.
+// maxStaged bounds the bytes of a child's files that are staged: a sparse file may claim to be very long.
 const maxStaged = 2 << 30
 
 const (
-	maxDepth = 128      // directories within each other, each of which is an open handle
+	maxDepth = 128      // directories within each other; each needs an open handle
 	maxPath  = 4096     // bytes of a path below the tree
 	maxNames = 32 << 20 // bytes of all paths together
 )

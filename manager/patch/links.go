@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// links are the symbolic links of a tree, by path, and where they lead.
+// links maps the paths of a tree's symbolic links to their targets.
 type links map[string]string
 
-// links are those that the child was given, and those that are there once its work is taken.
+// links returns the links that the child was given, and the links that will exist once its work is taken.
 func (w *Work) links() (before, after links) {
 	before, after = links{}, links{}
 	for i := range w.Base.Entries {
@@ -30,7 +30,7 @@ func (w *Work) links() (before, after links) {
 	return before, after
 }
 
-// folded are the links as a file system has them that takes several names for one.
+// folded returns the links as they look on a file system that takes several names for the same.
 func (l links) folded() links {
 	all := make(links, len(l))
 	for p, target := range l {
@@ -39,8 +39,8 @@ func (l links) folded() links {
 	return all
 }
 
-// follow is the path to which a path leads through the links of the tree, as a kernel goes there; "" where that is out of the
-// tree, or through too many.
+// follow returns the path where p ends after the links of the tree are followed, as a kernel follows them. It returns
+// "" if that is outside of the tree or takes too many links.
 func (l links) follow(p string) string {
 	at, rest := ".", names(p)
 	for followed := 0; len(rest) > 0; {
@@ -61,11 +61,12 @@ func (l links) follow(p string) string {
 
 const throughLink = ", through a link"
 
-// reach adds the paths to which links lead whose own path is asked for. They count with all below them, so links that lie there lead
-// on. A round finds at least what is one link further than the round before, and no kernel follows more than maxLinks.
+// reach adds the targets of links whose own path is a reason to ask. A target counts with everything below it, so links
+// that lie there lead on. Each round gets at least one link further than the round before, and no kernel follows more
+// than maxLinks.
 func (l links) reach(ctx context.Context, a asked) error {
 	type link struct{ path, plain, why string }
-	waiting := make([]link, 0, len(l)) // with what its name says
+	waiting := make([]link, 0, len(l)) // with the reason that its name gives
 	for _, p := range slices.Sorted(maps.Keys(l)) {
 		waiting = append(waiting, link{p, plainPath(p), a.byName(p)})
 	}

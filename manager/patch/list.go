@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// autorun.txt is the list of files that run by themselves; its head says how it reads.
+// autorun.txt lists the files that run by themselves; its head explains the format.
 //
 //go:embed autorun.txt
 var autorunText string
@@ -19,10 +19,10 @@ type rule struct {
 	what    string
 }
 
-// rules are the list, so that a name finds those that may be meant for it.
+// rules holds the list, arranged so that a name quickly finds the rules that may match it.
 type rules struct {
-	plain map[string][]rule // by the pattern, where that has no *
-	wild  []rule            // the others, which mean files alone
+	plain map[string][]rule // by pattern, if it has no *
+	wild  []rule            // the others, which match only files
 }
 
 var autorun = sync.OnceValue(func() rules { return parseRules(autorunText) })
@@ -46,8 +46,8 @@ func parseRules(text string) rules {
 	return all
 }
 
-// what says what reads a path, given by its plain names, without being asked to; or "". The file's own name counts before those
-// of the directories in which it lies.
+// what returns which program reads a path without being told to, or "". The path is given by its plain names. The
+// file's own name counts before the names of the directories above it.
 func (all rules) what(names []string) string {
 	last := len(names) - 1
 	for i := last; i >= 0; i-- {

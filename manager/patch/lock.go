@@ -13,7 +13,7 @@ var ErrBusy = errors.New("another apply of this child's work is under way")
 
 const lockName = "lock"
 
-// lock keeps other applies of a child's work away until it is closed, or its process ends.
+// lock keeps other applies of a child's work away until the returned file is closed or the process ends.
 func (s *Store) lock(id string) (*os.File, error) {
 	f, err := s.root.OpenFile(filepath.Join(id, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Store) lock(id string) (*os.File, error) {
 	return f, nil
 }
 
-// unchanged makes sure that no other apply was done since the work was taken: what it took is part of the base on the disk, and
-// saving the one that is held here would lose it. The lock must be held.
+// unchanged makes sure that no other apply was done since the work was taken. Such an apply has made its changes part
+// of the base on the disk, and saving the base from this Work would lose them. The caller must hold the lock.
 func (w *Work) unchanged() error {
 	now, err := w.store.Base(w.Base.Subagent)
 	if err != nil {

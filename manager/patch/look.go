@@ -12,8 +12,8 @@ import (
 	"torno/internal/beneath"
 )
 
-// look says what is at a path, through no link: below a link, or a file, there is nothing. Where nothing may be written, the
-// error is errOwn or errOtherSystem.
+// look returns the entry at a path, and follows no link: below a link or a file it finds nothing. If nothing may be
+// written there, the error is errOwn or errOtherSystem.
 func (t target) look(ctx context.Context, p string) (*Entry, error) {
 	whole, err := t.root.Stat(".")
 	if err != nil {
@@ -23,7 +23,7 @@ func (t target) look(ctx context.Context, p string) (*Entry, error) {
 		func(dir *os.Root, e *Entry) error { return digest(ctx, dir, path.Base(p), e) })
 }
 
-// glance is look without a file's content, and wherever the path leads.
+// glance returns the same entry as look, but without the content of a file, and it does not check where the path leads.
 func (t target) glance(p string) (*Entry, error) {
 	return t.lookWith(p, func(os.FileInfo) error { return nil }, func(*os.Root, *Entry) error { return nil })
 }
@@ -54,7 +54,7 @@ func (t target) lookWith(p string, check func(os.FileInfo) error, read func(*os.
 	return e, err
 }
 
-// entryOf is what a directory has under a name.
+// entryOf returns the entry that a directory has under a name.
 func entryOf(dir *os.Root, name string, info os.FileInfo, read func(*Entry) error) (*Entry, error) {
 	e := &Entry{Path: name, Kind: Other}
 	var err error
@@ -81,7 +81,7 @@ func digest(ctx context.Context, dir *os.Root, name string, e *Entry) error {
 	return err
 }
 
-// text reads a file that is short, and says whether it is text.
+// text reads a short file and reports whether it is text.
 func (t target) text(p string) ([]byte, bool, error) {
 	dir, err := beneath.Dir(t.root, path.Dir(p))
 	if err != nil {
@@ -97,7 +97,7 @@ func (t target) text(p string) ([]byte, bool, error) {
 	return data, !more && isText(data), err
 }
 
-// names are what is in a directory; nothing where there is none.
+// names returns the names in a directory, and nothing if there is no directory.
 func (t target) names(p string) ([]string, error) {
 	dir, err := beneath.Dir(t.root, p)
 	if isAbsent(err) {

@@ -14,31 +14,32 @@ import (
 	"time"
 )
 
-// Marker is left by an apply to a directory that did not end.
+// Marker is the record of an apply to a directory. It is still there if the apply did not end.
 type Marker struct {
-	ID      string     `json:"id"` // of the names beside its places
+	ID      string     `json:"id"` // keeps the names beside its places apart from others
 	Dir     string     `json:"dir"`
-	In      []string   `json:"in"`        // where what it has staged may be
-	Steps   []takenOut `json:"taken_out"` // what it may have taken out
+	In      []string   `json:"in"`        // directories that may hold its staged files
+	Steps   []takenOut `json:"taken_out"` // files that it may have taken out
 	BeganAt time.Time  `json:"began_at"`
-	// Paths are the changes that it takes over, also where git ignores them by the time it goes on: it may write such rules itself.
+	// Paths are the changes that the apply takes over. They count even if git ignores them when the apply continues,
+	// because the apply itself may write such rules.
 	Paths []string `json:"paths"`
 
-	// PutBack are the paths to which Interrupted has put back what the parent had saved there during the apply.
+	// PutBack are the paths where Interrupted put back a file that the parent had saved during the apply.
 	PutBack []Trouble `json:"-"`
 	// Kept are files that may be the parent's and cannot go back to their place. They stay.
 	Kept []Trouble `json:"-"`
 }
 
-// takenOut is a step that takes a file or a link out of its place. Was is what the plan knows of it, After is the
-// file or the link that replaces it.
+// takenOut is a step that takes a file or a link out of its place. Was is the entry that the plan knows there; After is
+// the file or the link that replaces it.
 type takenOut struct {
 	Path  string `json:"path"`
 	Was   *Entry `json:"was"`
 	After *Entry `json:"after,omitempty"`
 }
 
-// begin says on the disk that the plan is being carried out.
+// begin writes the marker to the disk: from now on the plan is being carried out.
 func (p *Plan) begin(id string) error {
 	m := Marker{ID: id, Dir: p.path, Steps: []takenOut{}, BeganAt: time.Now().UTC()}
 	for _, c := range p.agreed {
@@ -53,7 +54,7 @@ func (p *Plan) begin(id string) error {
 		}
 		t := takenOut{Path: s.Change.Path, Was: s.Today, After: s.After}
 		if s.After != nil && s.After.Kind == Directory {
-			t.After = nil // it is made when nothing is taken out any more
+			t.After = nil // the directory is made only after the old file is gone
 		}
 		m.Steps = append(m.Steps, t)
 	}
@@ -66,7 +67,8 @@ func (p *Plan) begin(id string) error {
 	return p.work.store.replace(p.work.Base.Subagent, markerName(p.path), data)
 }
 
-// markerName has a name for each directory, so that an apply to one forgets nothing of another.
+// markerName returns a different name for each directory, so that an apply to one does not overwrite the marker of
+// another.
 func markerName(dir string) string { return markerPrefix + digestOf([]byte(dir)) + ".json" }
 
 const markerPrefix = "applying-"
@@ -75,9 +77,9 @@ func (w *Work) markerPath(dir string) string {
 	return filepath.Join(w.Base.Subagent, markerName(dir))
 }
 
-// Interrupted says whether an apply of this child's work to a directory did not end, and looks at what it has left
-// there. It removes what was the apply's own. What the parent saved meanwhile goes back, or stays beside its place.
-// Make a plan after that.
+// Interrupted reports whether an apply of this child's work to a directory did not end, and cleans up behind it. It
+// removes the apply's own files. A file that the parent saved meanwhile goes back, or stays beside its place. Make a
+// plan after that.
 func (w *Work) Interrupted(ctx context.Context, dir string, root *os.Root) (m *Marker, err error) {
 	lock, err := w.store.lock(w.Base.Subagent)
 	if err != nil {
@@ -90,11 +92,11 @@ func (w *Work) Interrupted(ctx context.Context, dir string, root *os.Root) (m *M
 	return m, errors.Join(err, lock.Close())
 }
 
-// found says whether there is something to tell the parent.
+// found reports whether there is something to tell the parent.
 func (m *Marker) found() bool { return m != nil && len(m.PutBack)+len(m.Kept) > 0 }
 
-// tidy looks at what an apply to a directory has left. All of that is on the disk before another marker takes the
-// place of this one. The lock must be held: an apply that is under way works with these files.
+// tidy cleans up behind an apply to a directory. All of its effects are on the disk before another marker takes the
+// place of this one. The caller must hold the lock, because a running apply works with these files.
 func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error) {
 	m, err := w.marker(dir)
 	if err != nil || m == nil {
@@ -116,8 +118,8 @@ func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error)
 	return m, nil
 }
 
-// tidyStep looks at what was taken out at one step. What is known goes: the apply's own file, and the one in
-// whose place that lies. All else goes back or stays.
+// tidyStep cleans up behind one step. It removes a file that is known: the apply's own file, or the file that the apply
+// has already replaced. Any other file goes back or stays.
 func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
 	pl, err := to.place(s.Path, m.ID)
 	if err != nil {
@@ -147,12 +149,12 @@ func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
 	return err
 }
 
-// marker reads the marker of the last apply to a directory, if that did not end.
+// marker reads the marker of the last apply to a directory, if that apply did not end.
 func (w *Work) marker(dir string) (*Marker, error) {
 	return w.readMarker(w.markerPath(dir))
 }
 
-// begunIn returns the paths that applies which did not end take over to a directory, under whatever name they know that.
+// begunIn returns the paths that unfinished applies take over to a directory, by whatever name they know the directory.
 func (w *Work) begunIn(origin *os.Root) (paths []string, err error) {
 	place, err := origin.Stat(".")
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// merge brings together what both sides have made of a file, where they changed different lines of it. Nil means that they
-// did not.
+// merge combines the changes of both sides to a file, if they changed different lines. It returns nil if they did not.
 func (p *Plan) merge(ctx context.Context, c *Change, today *Entry) (*Entry, error) {
 	if c.Before == nil || c.After == nil || today == nil || c.Before.Kind != File || c.After.Kind != File || today.Kind != File {
 		return nil, nil
@@ -43,7 +42,7 @@ type edit struct {
 	lines    []string
 }
 
-// mergeLines applies the edits of both sides to a text, unless some of them touch and are not the same.
+// mergeLines applies the edits of both sides to a text. It fails if two edits touch each other and are not the same.
 func mergeLines(base, a, b []byte) ([]byte, bool) {
 	lines := splitLines(base)
 	left, right := edits(lines, splitLines(a)), edits(lines, splitLines(b))
@@ -71,7 +70,7 @@ func mergeLines(base, a, b []byte) ([]byte, bool) {
 
 func splitLines(text []byte) []string { return slices.Collect(strings.Lines(string(text))) }
 
-// edits are what makes b of a.
+// edits returns the edits that turn a into b.
 func edits(a, b []string) (all []edit) {
 	x, y := 0, 0
 	for _, m := range append(matches(a, b, 0, 0, 0), match{len(a), len(b), 0}) {
@@ -86,11 +85,11 @@ func edits(a, b []string) (all []edit) {
 // match is a run of lines that two texts share.
 type match struct{ a, b, length int }
 
-// maxAnchoring bounds how often a part between anchors is looked at for anchors of its own.
+// maxAnchoring bounds how many times a part between anchors is searched for anchors of its own.
 const maxAnchoring = 16
 
-// matches finds runs that two texts share, in order: at the beginning, at the end, and around the lines that either has
-// once only. atA and atB are where the texts lie in the whole.
+// matches finds runs that two texts share, in order: at the beginning, at the end, and around the lines that occur only
+// once in each. atA and atB are the positions of a and b in the whole texts.
 func matches(a, b []string, atA, atB, depth int) []match {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -131,7 +130,8 @@ func between(a, b []string, atA, atB, depth int) (all []match) {
 	return all
 }
 
-// anchors are the lines that each of two texts has once, as many of them as are in the same order in both.
+// anchors returns lines that occur exactly once in each of two texts. If their order differs, it returns as many as are
+// in the same order in both.
 func anchors(a, b []string) []match {
 	type place struct{ a, b, times int }
 	places := map[string]*place{}
@@ -157,9 +157,9 @@ func anchors(a, b []string) []match {
 	return increasing(both)
 }
 
-// increasing is a longest part of some matches, which are in the order of a, that is in the order of b too.
+// increasing returns a longest part of the matches that is in the order of b. The matches are given in the order of a.
 func increasing(all []match) []match {
-	var ends []int // by length - 1: the match with the least b that ends a part of that length
+	var ends []int // by length - 1: the match with the least b among the last matches of parts with that length
 	before := make([]int, len(all))
 	for i, m := range all {
 		at, _ := slices.BinarySearchFunc(ends, m.b, func(end, b int) int { return all[end].b - b })

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// nameFault says what is wrong with a path that would be taken over, or "".
+// nameFault returns why a path cannot be taken over because of its name, or "".
 func nameFault(path string) string {
 	switch {
 	case len(path) > maxPath:
@@ -22,19 +22,20 @@ func nameFault(path string) string {
 	return ""
 }
 
-// hidden says whether a character is a control, turns the direction of text, or cannot be seen.
+// hidden reports whether a character is a control, turns the direction of text, or cannot be seen.
 func hidden(r rune) bool {
 	return ignorable(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// ignorable says whether a character may be shown as nothing: those that Unicode calls ignorable by default, and the blank
-// pattern of Braille.
+// ignorable reports whether a character may be shown as nothing: Unicode calls it ignorable by default, or it is the
+// blank pattern of Braille.
 func ignorable(r rune) bool {
 	return r == 0x2800 || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// isVersionControl says whether some file system takes a name for ".git", or that of another program's, or an eye may: in its
-// plain form, or as the short name that NTFS gives it. Their configuration has hooks and aliases as git's has.
+// isVersionControl reports whether some file system, or a human eye, may take a name for ".git" or for the directory of
+// a similar program. It compares the plain form and the short name of NTFS. The other programs' configuration has hooks
+// and aliases just like git's.
 func isVersionControl(name string) bool {
 	switch plain(name) {
 	case ".git", ".hg", ".jj", ".sl", ".bzr", ".svn", ".pijul", "_darcs",
@@ -44,13 +45,13 @@ func isVersionControl(name string) bool {
 	return false
 }
 
-// fold brings names to one form that some file system, or an eye, takes for the same: without case, without characters that
-// cannot be seen, and in one Unicode form.
+// fold maps names that some file system or a human eye takes for the same to one form: without case, without characters
+// that cannot be seen, and in one Unicode form.
 func fold(name string) string {
 	return norm.NFKD.String(strings.Map(lowest, norm.NFKD.String(name)))
 }
 
-// plain is a folded name as some file system reads it: without the streams, and the points and spaces at its end, that NTFS
+// plain returns a folded name as NTFS reads it: without streams, and without the points and spaces at the end that NTFS
 // ignores.
 func plain(name string) string {
 	name = fold(name)
@@ -58,7 +59,7 @@ func plain(name string) string {
 	return cmp.Or(strings.TrimRight(start, ". "), name)
 }
 
-// plainNames are the plain names of a path.
+// plainNames returns the names in a path, each in its plain form.
 func plainNames(p string) []string {
 	all := strings.Split(p, "/")
 	for i, name := range all {
@@ -69,11 +70,12 @@ func plainNames(p string) []string {
 
 func plainPath(p string) string { return strings.Join(plainNames(p), "/") }
 
-// lowest is one of the characters that are equal but for their case, always the same one; none for one that cannot be seen.
+// lowest returns the same character for all characters that differ only in case, and none for a character that cannot
+// be seen.
 func lowest(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
-		return unicode.ToLower(r) // of such characters it is the same one, and found sooner
+		return unicode.ToLower(r) // for ASCII the result is the same, and found sooner
 	case ignorable(r):
 		return -1
 	}
@@ -84,8 +86,8 @@ func lowest(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// linkFault says why a link at a path of the tree is not taken over, or "". Its target may go up first and then down, by no
-// more than the link lies deep; up after down could be anywhere.
+// linkFault returns why a link at a path of the tree is not taken over, or "". Its target may first go up and then
+// down, and up by no more levels than the link lies deep. A target that goes up after it went down could lead anywhere.
 func linkFault(path, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return "it is a link that leads out of the tree"

@@ -11,7 +11,7 @@ import (
 	"torno/internal/beneath"
 )
 
-// ErrOtherOrigin says that the directory that was copied is not at its path any more.
+// ErrOtherOrigin says that the directory that was copied is no longer at its path.
 var ErrOtherOrigin = errors.New("the directory that was copied is not there any more, and another one is at its path")
 
 // Origin opens the directory that was copied.
@@ -33,8 +33,8 @@ func (s *Store) Origin(b *Base) (*os.Root, error) {
 // maxLinks bounds how many links a path may go through.
 const maxLinks = 40
 
-// OpenDirectory opens a directory of the parent's by its absolute path. Links of the parent's are followed. None is in the
-// outbox, where a child may have left it so that its parent goes to another place.
+// OpenDirectory opens a directory of the parent's by its absolute path. It follows the parent's links, but no link
+// inside the outbox, because a child may have put one there to lead its parent elsewhere.
 func OpenDirectory(outbox, dir string) (*os.Root, error) {
 	box, err := os.Stat(outbox)
 	if err != nil {
@@ -73,7 +73,7 @@ func OpenDirectory(outbox, dir string) (*os.Root, error) {
 	return os.OpenRoot(at)
 }
 
-// MakeDirectory is OpenDirectory, and makes what is not there.
+// MakeDirectory opens a directory like OpenDirectory, and makes the directories that are missing.
 func MakeDirectory(outbox, dir string) (*os.Root, error) {
 	root, err := OpenDirectory(outbox, dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -103,7 +103,7 @@ func openBelow(dir, rel string) (*os.Root, error) {
 	return beneath.Dir(root, rel)
 }
 
-// names are the parts of a path.
+// names returns the parts of a path.
 func names(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Own are directories of Torno's: outboxes, and where clients keep what was copied. What a child has left is never written
-// there, wherever they lie.
+// Own are directories of Torno's: outboxes, and the directories where clients keep records of copies. A child's work is
+// never written there, wherever they lie.
 type Own []os.FileInfo
 
-// OwnOf are the outbox and the state directory, as far as they exist.
+// OwnOf returns the outbox and the state directory, if they exist.
 func OwnOf(state, outbox string) (own Own) {
 	for _, dir := range []string{state, outbox} {
 		if info, err := os.Stat(dir); dir != "" && err == nil {
@@ -26,5 +26,5 @@ func (o Own) has(info os.FileInfo) bool {
 // Place is a directory that Get writes to.
 type Place struct {
 	Root *os.Root
-	Own  Own // what is not written to in it
+	Own  Own // directories in it that are not written to
 }

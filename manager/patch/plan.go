@@ -9,16 +9,17 @@ import (
 	"slices"
 )
 
-// Plan is what an apply would do, and what keeps it from that. It can be carried out where there are no Conflicts and no
-// Refused.
+// Plan lists the steps of an apply and everything that prevents it. The plan can be carried out if it has no Conflicts
+// and no Refused.
 type Plan struct {
 	Steps     []Step
 	Conflicts []Trouble
 	Refused   []Trouble
-	Running   []Trouble // files that the parent is asked for, among the steps, and why
+	Running   []Trouble // steps about which the parent is asked, and why
 	Already   int       // changes that are there already
 
-	// HooksUnknown says why it is not known what git's hooks read beside themselves, or "". Each executable is asked for anyway.
+	// HooksUnknown says why it is unknown which further files git's hooks read, or "". The parent is asked about every
+	// executable anyway.
 	HooksUnknown string
 
 	work   *Work
@@ -27,24 +28,24 @@ type Plan struct {
 	asked  asked
 	path   string // of the directory, as the parent sees it
 	agreed []*Change
-	cut    *Marker                // of an apply to it that did not end
-	flush  func(dir string) error // makes a directory's names outlast a loss of power
+	cut    *Marker                // of an unfinished apply to it
+	flush  func(dir string) error // makes a directory's names survive a loss of power
 }
 
-// Trouble is a path and what is the matter with it.
+// Trouble is a path with a problem.
 type Trouble struct{ Path, Why string }
 
 // Step is one path of a plan.
 type Step struct {
 	Change *Change
 	Merged bool   // lines of both sides
-	Today  *Entry // what is there when the plan is made
-	After  *Entry // what shall be there; nil for nothing
+	Today  *Entry // the entry there when the plan is made
+	After  *Entry // the entry to be put there; nil for nothing
 
 	early bool // a deletion that makes room for something else
 }
 
-// What says in a word what the step does.
+// What returns one word for the step: merged, deleted, added or changed.
 func (s *Step) What() string {
 	switch {
 	case s.Merged:
@@ -57,8 +58,8 @@ func (s *Step) What() string {
 	return "changed"
 }
 
-// Deletes says how many files and links the plan deletes, and of how many. A child that deletes most of what it was given may
-// have lost it.
+// Deletes returns how many files and links the plan deletes, and how many the child was given. If a child deletes most
+// of them, it may have lost them by mistake.
 func (p *Plan) Deletes() (gone, of int) {
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.After == nil && s.Today.Kind != Directory {
@@ -73,8 +74,8 @@ func (p *Plan) Deletes() (gone, of int) {
 	return gone, of
 }
 
-// Plan compares three sides: what the child was given, what it made of that, and what the directory holds today. A path that
-// only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
+// Plan compares three sides: the child's base, the child's tree, and the directory today. A path that only the child
+// has changed is taken. If both sides have changed a path, it is merged line by line, or it is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
 	p := &Plan{work: w, to: target{root: root, own: w.store.own}, path: dir}
 	p.flush = p.to.flush
@@ -132,7 +133,8 @@ func (p *Plan) consider(ctx context.Context, c *Change) error {
 	return nil
 }
 
-// madeRoom says whether an apply that did not end may have removed what was at a path, to put something of another kind there.
+// madeRoom reports whether an unfinished apply may have removed the entry at a path, to put something of another kind
+// there.
 func (p *Plan) madeRoom(at string) bool {
 	return p.cut != nil && slices.Contains(p.cut.In, path.Dir(at))
 }
@@ -162,7 +164,7 @@ func (p *Plan) both(ctx context.Context, c *Change, today *Entry) error {
 	return err
 }
 
-// collision says how two sides have changed one path.
+// collision describes how two sides have changed one path.
 func collision(c *Change, today *Entry) string {
 	switch {
 	case c.After == nil:
@@ -177,13 +179,13 @@ func collision(c *Change, today *Entry) string {
 
 func (p *Plan) refuse(path, why string) { p.Refused = append(p.Refused, Trouble{path, why}) }
 
-// neighbours are what the steps are looked at with.
+// neighbours holds the steps and names that check compares a step with.
 type neighbours struct {
 	steps map[string]*Step // by path
 	names map[string]forms // of a directory, as they are today
 }
 
-// check looks at what the steps have to do with each other and with what else is in the directory.
+// check compares the steps with each other and with the other entries of the directory.
 func (p *Plan) check() error {
 	near := neighbours{map[string]*Step{}, map[string]forms{}}
 	for i := range p.Steps {
@@ -203,7 +205,7 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// checkPlace wants a directory for what is written: one that is there and stays, or one that is made.
+// checkPlace makes sure that a written entry has a directory, which either exists and stays or is made by the plan.
 func (p *Plan) checkPlace(s *Step, near neighbours) error {
 	parent := path.Dir(s.Change.Path)
 	if parent == "." {
@@ -222,7 +224,8 @@ func (p *Plan) checkPlace(s *Step, near neighbours) error {
 	return nil
 }
 
-// checkTwin refuses a new name that some file system takes for one that is there. One that is deleted makes room first.
+// checkTwin refuses a new name if some file system takes it for an existing one. If the plan deletes the existing one,
+// it does so first.
 func (p *Plan) checkTwin(s *Step, near neighbours) error {
 	if s.Today != nil {
 		return nil
@@ -247,7 +250,7 @@ func (p *Plan) checkTwin(s *Step, near neighbours) error {
 	return nil
 }
 
-// checkRoom wants a directory that becomes something else to hold nothing but what is deleted.
+// checkRoom makes sure that a directory that becomes something else holds only entries that the plan deletes.
 func (p *Plan) checkRoom(s *Step, near neighbours) error {
 	if s.Today == nil || s.Today.Kind != Directory || s.After.Kind == Directory {
 		return nil
@@ -259,7 +262,8 @@ func (p *Plan) checkRoom(s *Step, near neighbours) error {
 	return err
 }
 
-// keptIn is something in a directory that is not deleted, or "". What is deleted makes room first.
+// keptIn returns an entry in a directory that the plan does not delete, or "". It moves the deletions there to the
+// beginning, so that they make room.
 func (p *Plan) keptIn(dir string, byPath map[string]*Step) (string, error) {
 	names, err := p.to.names(dir)
 	if err != nil {
@@ -282,7 +286,8 @@ func (p *Plan) keptIn(dir string, byPath map[string]*Step) (string, error) {
 	return "", nil
 }
 
-// checkLink refuses a link that leads through one of the parent's that leads out, or into a git directory.
+// checkLink refuses a link if it leads through a link of the parent's and then out of the tree, or if it leads into a
+// git directory.
 func (p *Plan) checkLink(s *Step, near neighbours) error {
 	if s.After.Kind != Link {
 		return nil
@@ -300,8 +305,9 @@ func (p *Plan) checkLink(s *Step, near neighbours) error {
 	return err
 }
 
-// through goes where a new link leads, as a kernel does: through the links that are there today, and those that planned says will be there. It says
-// why the link is not made, or "". Where nothing lies on its way the link leads nowhere, and the way ends.
+// through follows a new link as a kernel does: through the links that exist today, and through the links that planned
+// says will exist. It returns why the link is not made, or "". If the way meets a path where nothing lies, the link
+// leads nowhere and the way ends.
 func (p *Plan) through(link, target string, planned func(string) (*Entry, bool)) (fault string, err error) {
 	at, rest := path.Dir(link), names(target)
 	for followed := 0; len(rest) > 0; {
@@ -337,7 +343,7 @@ func (p *Plan) through(link, target string, planned func(string) (*Entry, bool))
 	return "", nil
 }
 
-// ignore returns an error, unless it is of a kind.
+// ignore returns an error, unless it is of the given kind.
 func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil

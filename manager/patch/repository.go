@@ -4,11 +4,12 @@ import (
 	"path"
 )
 
-// repositoryFault is why nothing of a git directory is taken over that has an ordinary name: a bare repository, or what
-// git init --separate-git-dir makes. Git obeys its configuration and its hooks as it does those of .git.
+// repositoryFault says why nothing is taken over from a git directory with an ordinary name, such as a bare repository
+// or the directory that git init --separate-git-dir makes. Git obeys the configuration and the hooks there as it does
+// those in .git.
 const repositoryFault = "it lies in a git directory, or would make one"
 
-// isRepository says whether a directory with such names in it may be one that git takes for a git directory.
+// isRepository reports whether git may take a directory with these names in it for a git directory.
 func isRepository(names []string) bool {
 	parts := map[string]bool{}
 	for _, name := range names {
@@ -19,7 +20,7 @@ func isRepository(names []string) bool {
 	return parts["head"] && (parts["commondir"] || parts["objects"] && parts["refs"])
 }
 
-// repositoryPart is a name by which git knows a git directory, folded, or "".
+// repositoryPart returns the folded name if git knows a git directory by it, otherwise "".
 func repositoryPart(name string) string {
 	switch part := fold(name); part {
 	case "head", "commondir", "objects", "refs":
@@ -28,7 +29,8 @@ func repositoryPart(name string) string {
 	return ""
 }
 
-// repositories are the directories of a target that are git directories under ordinary names, as far as was asked.
+// repositories remembers which directories of a target are git directories under ordinary names, as far as anyone
+// asked.
 type repositories struct {
 	in    target
 	known map[string]bool
@@ -36,7 +38,7 @@ type repositories struct {
 
 func repositoriesOf(t target) repositories { return repositories{t, map[string]bool{}} }
 
-// fault says why nothing may be written at a path, or "".
+// fault returns why nothing may be written at a path, or "".
 func (r repositories) fault(p string) (string, error) {
 	for at := p; ; at = above(at) {
 		is, known := r.known[at]
@@ -57,8 +59,8 @@ func (r repositories) fault(p string) (string, error) {
 	}
 }
 
-// refuseRepositories refuses what would be written in a git directory of the parent's, and what would make one together with
-// what is there already.
+// refuseRepositories refuses changes inside a git directory of the parent's, and changes that would make a git
+// directory together with existing entries.
 func (w *Work) refuseRepositories(r repositories) error {
 	parts := map[string][]*Change{} // by the directory
 	for i := range w.Changes {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Selection is a part of a tree: what lies at Paths or below them, without what lies at Without or below it. No Paths are
-// the whole tree. What git ignores is passed by unless a path names it.
+// Selection is a part of a tree: everything at or below Paths, except everything at or below Without. No Paths mean the
+// whole tree. Paths that git ignores are left out unless Paths names them.
 type Selection struct {
 	Paths, Without []string
-	Ignored        bool // also what git ignores
+	Ignored        bool // also paths that git ignores
 }
 
 // Select checks the paths of a selection, which are relative to the tree.
@@ -37,7 +37,7 @@ func cleaned(all []string) ([]string, error) {
 	return out, nil
 }
 
-// has says whether a path is selected.
+// has reports whether a path is selected.
 func (s Selection) has(p string) bool {
 	for _, without := range s.Without {
 		if within(p, without) {
@@ -55,7 +55,7 @@ func (s Selection) has(p string) bool {
 	return false
 }
 
-// leadsTo says whether something selected may lie below a path.
+// leadsTo reports whether something selected may lie at or below a path.
 func (s Selection) leadsTo(p string) bool {
 	if s.has(p) {
 		return true
@@ -68,10 +68,10 @@ func (s Selection) leadsTo(p string) bool {
 	return false
 }
 
-// isOutside says whether a clean relative path leads out of the tree.
+// isOutside reports whether a clean relative path leads out of the tree.
 func isOutside(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
 
-// above is the directory of a clean relative path.
+// above returns the directory of a clean relative path.
 func above(p string) string {
 	if at := strings.LastIndexByte(p, '/'); at >= 0 {
 		return p[:at]
@@ -79,7 +79,7 @@ func above(p string) string {
 	return "."
 }
 
-// within says whether a path is dir or lies below it. Both are clean and relative.
+// within reports whether a path is dir or lies below it. Both are clean and relative.
 func within(p, dir string) bool {
 	if dir == "." || p == dir {
 		return true
@@ -88,7 +88,7 @@ func within(p, dir string) bool {
 	return ok && rest[0] == '/'
 }
 
-// Named quotes the first paths, at most so many, and counts the others.
+// Named quotes the first paths, up to most of them, and counts the others.
 func Named(paths []string, most int) string {
 	var all []string
 	for _, p := range paths[:min(len(paths), most)] {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// over says what may be replaced: nothing, what is known to be there, or any file.
+// over says which file may be replaced: none, only the known entry was, or any.
 type over struct {
 	was   *Entry
-	after *Entry // what replaces it
+	after *Entry // the entry that replaces was
 	any   bool
 }
 
-// settle gives what was staged its name. Where that fails, what was staged goes.
+// settle gives the staged file its name. If that fails, it removes the staged file.
 func (pl *place) settle(ctx context.Context, over over) error {
 	pl.step()
 	var err error
@@ -45,7 +45,7 @@ func (pl *place) settle(ctx context.Context, over over) error {
 
 var errNoExchange = errors.New("the file system cannot rename in that way")
 
-// takeFree takes the place's name, which should be free.
+// takeFree gives a file the place's name, which should be free.
 func (pl *place) takeFree(from string) error {
 	err := pl.renameWith(from, failing)
 	if errors.Is(err, errNoExchange) {
@@ -57,8 +57,8 @@ func (pl *place) takeFree(from string) error {
 	return err
 }
 
-// linkFree takes a free name by a hard link, which replaces nothing. On a file system without hard links it looks
-// just before.
+// linkFree takes a free name by a hard link, which replaces nothing. On a file system without hard links it checks just
+// before it renames.
 func (pl *place) linkFree(from string) error {
 	err := pl.Link(from, pl.name)
 	if err == nil {
@@ -71,8 +71,8 @@ func (pl *place) linkFree(from string) error {
 	return pl.Rename(from, pl.name)
 }
 
-// swap puts what was staged in the place of a file that is known. What was staged first gives up its name, as the
-// exchange puts the parent's file under the name that it has.
+// swap puts the staged file in the place of a known file. It first renames the staged file to the name out, because the
+// exchange leaves the parent's file under the name that the staged file had.
 func (pl *place) swap(ctx context.Context, over over) error {
 	if err := pl.Rename(pl.staged, pl.out); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (pl *place) swap(ctx context.Context, over over) error {
 	return pl.Remove(pl.out)
 }
 
-// replace is swap where names cannot be exchanged: for a moment there is nothing in the place.
+// replace does the work of swap if names cannot be exchanged: for a moment nothing is in the place.
 func (pl *place) replace(ctx context.Context, over over) error {
 	if err := pl.Rename(pl.out, pl.staged); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (pl *place) replace(ctx context.Context, over over) error {
 	return pl.Remove(pl.out)
 }
 
-// takeOut takes what is known out of its place.
+// takeOut takes the known file out of its place.
 func (pl *place) takeOut(ctx context.Context, over over) error {
 	err := pl.Rename(pl.name, pl.out)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (pl *place) takeOut(ctx context.Context, over over) error {
 	return pl.check(ctx, over)
 }
 
-// check looks at what was taken out. Where the parent has changed it, it goes back.
+// check looks at the file that was taken out. If the parent has changed it, it goes back.
 func (pl *place) check(ctx context.Context, over over) error {
 	if changed := stillIs(ctx, pl.Root, pl.out, over.was); changed != nil {
 		return errors.Join(changed, pl.giveBack(ctx, over.after))
@@ -138,8 +138,8 @@ func (e *keptError) Error() string {
 	return fmt.Sprintf("the file that was there is kept beside it as %q", e.as)
 }
 
-// giveBack puts what was taken out back in its place, if that is free, or holds what the apply has put there.
-// Otherwise the parent was faster: what was taken out stays under its name, and a keptError says so.
+// giveBack puts the file that was taken out back in its place, if the place is free or holds the apply's own file.
+// Otherwise the parent was faster: then the file stays under its second name, and a keptError says so.
 func (pl *place) giveBack(ctx context.Context, after *Entry) error {
 	kept := &keptError{pl.out}
 	if err := pl.takeFree(pl.out); err == nil {
@@ -161,8 +161,8 @@ func (pl *place) giveBack(ctx context.Context, after *Entry) error {
 	return pl.Remove(pl.out)
 }
 
-// stillIs fails where there is something else than is known. It looks to the end, also where the apply is cancelled: a look
-// that is broken off would take what is known for the parent's.
+// stillIs fails if an entry differs from the known one. It finishes even if the apply is cancelled, because an
+// interrupted look would take a known file for the parent's.
 func stillIs(ctx context.Context, dir *os.Root, name string, was *Entry) error {
 	info, err := dir.Lstat(name)
 	if err != nil {
@@ -179,8 +179,8 @@ func stillIs(ctx context.Context, dir *os.Root, name string, was *Entry) error {
 	return nil
 }
 
-// remove removes what is known to be there: an empty directory, or a file or link, which it takes out first to look
-// at it.
+// remove removes a known entry. If it is a directory, it must be empty. A file or a link is first taken out and
+// compared.
 func (t target) remove(ctx context.Context, p, id string, was *Entry) error {
 	pl, err := t.place(p, id)
 	if err != nil {
@@ -198,7 +198,7 @@ func (t target) remove(ctx context.Context, p, id string, was *Entry) error {
 	return pl.Remove(pl.out)
 }
 
-// removeDirectory removes an empty directory, and never a file that is in its place.
+// removeDirectory removes an empty directory, and never a file in its place.
 func removeDirectory(dir *os.Root, name string) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -218,7 +218,7 @@ func (t target) unlink(p string) error {
 	return dir.Remove(path.Base(p))
 }
 
-// flush makes sure that the names of a directory outlast a loss of power. A directory that is gone has none.
+// flush makes sure that the names in a directory survive a loss of power. A directory that is gone has no names.
 func (t target) flush(p string) error {
 	dir, err := t.dir(p)
 	if isAbsent(err) {

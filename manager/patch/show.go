@@ -10,17 +10,18 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// maxShown is how many bytes of differences are shown of all changes together.
+// maxShown bounds the bytes of differences that are shown for all changes together.
 const maxShown = 8 << 20
 
-// Show writes the changes as a unified diff, as git writes it, and returns how many it left out because there is too much. Of
-// what is binary, too long or refused only the heading is shown, as of a binary file, so that git apply takes none of it. Names are quoted; content is a stranger's text.
+// Show writes the changes as a unified diff, in git's form, and returns how many it left out because there is too much.
+// For a change that is binary, too long or refused it writes only the heading of a binary file, so that git apply takes
+// none of it. It quotes names; the content is a stranger's text.
 func (w *Work) Show(to io.Writer) (left int, err error) {
 	room := maxShown
 	for i := range w.Changes {
 		c := &w.Changes[i]
 		if c.Entry().Kind == Directory && c.kindStays() {
-			continue // as git, which knows no directories
+			continue // git shows no directories either
 		}
 		text, err := w.show(c)
 		if err != nil {
@@ -36,12 +37,13 @@ func (w *Work) Show(to io.Writer) (left int, err error) {
 	return 0, nil
 }
 
-// kindStays says whether the path was and is of one kind, where it was and is.
+// kindStays reports whether the path has not changed from one kind to another.
 func (c *Change) kindStays() bool {
 	return c.Before == nil || c.After == nil || c.Before.Kind == c.After.Kind
 }
 
-// show is one change. One that made another kind of thing of a path is shown as a deletion and an addition, as git does.
+// show returns the diff of one change. If the path became another kind of thing, it shows a deletion and an addition,
+// as git does.
 func (w *Work) show(c *Change) ([]byte, error) {
 	if !c.kindStays() {
 		var both []byte
@@ -87,14 +89,14 @@ func (w *Work) showLines(out *bytes.Buffer, c *Change, from, to string) error {
 		fmt.Fprintf(out, "Binary files %s and %s differ\n", from, to)
 	default:
 		if text := diff.Diff(from, before, to, after); len(text) > 0 {
-			_, lines, _ := bytes.Cut(text, []byte("\n")) // its own heading
+			_, lines, _ := bytes.Cut(text, []byte("\n")) // the library's own heading
 			out.Write(lines)
 		}
 	}
 	return nil
 }
 
-// lines is the content of an entry as text, and whether it can be shown so.
+// lines returns the content of an entry as text, and whether it can be shown so.
 func (w *Work) lines(e *Entry) ([]byte, bool, error) {
 	switch {
 	case e == nil:
@@ -109,8 +111,8 @@ func (w *Work) lines(e *Entry) ([]byte, bool, error) {
 	return w.store.text(w.Base, e.Digest)
 }
 
-// quoteName is a name as git writes it in a diff: in quotes, with escapes, where it has characters that cannot be seen or
-// that mean something there.
+// quoteName returns a name as git writes it in a diff. If it has characters that cannot be seen or that mean something
+// there, it is in quotes, with escapes.
 func quoteName(name string) string {
 	if !strings.ContainsAny(name, "\"\\") && nameFault(name[2:]) == "" {
 		return name

@@ -16,7 +16,7 @@ import (
 
 const stagePrefix = ".stage-"
 
-// stage holds the content of a child's files, by digest, where the child cannot change it any more.
+// stage holds the content of a child's files, by digest, where the child can no longer change it.
 type stage struct {
 	store *Store
 	name  string
@@ -32,7 +32,7 @@ func (s *Store) newStage() (*stage, error) {
 
 func (g *stage) close() error { return g.store.root.RemoveAll(g.name) }
 
-// take stages what is left to read of a file, up to limit bytes, and returns its digest and size.
+// take stages the rest of a file, up to limit bytes, and returns its digest and size.
 func (g *stage) take(ctx context.Context, from io.Reader, limit int64) (digest string, size int64, err error) {
 	temp := filepath.Join(g.name, ".new-"+randomName())
 	f, err := g.store.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -56,7 +56,7 @@ func (g *stage) open(digest string) (*os.File, error) {
 	return g.store.root.Open(filepath.Join(g.name, digest))
 }
 
-// text reads a staged content that is short, and says whether it is text.
+// text reads a short staged content and reports whether it is text.
 func (g *stage) text(digest string) ([]byte, bool, error) {
 	f, err := g.open(digest)
 	if err != nil {
@@ -67,13 +67,13 @@ func (g *stage) text(digest string) ([]byte, bool, error) {
 	return data, err == nil && isText(data), err
 }
 
-// has says whether a content is staged.
+// has reports whether a content is staged.
 func (g *stage) has(digest string) bool {
 	_, err := g.store.root.Lstat(filepath.Join(g.name, digest))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// pour copies up to limit bytes and returns their digest. More than that is an ErrTooMuch.
+// pour copies up to limit bytes and returns their digest. If there are more, it returns ErrTooMuch.
 func pour(ctx context.Context, to io.Writer, from io.Reader, limit int64) (digest string, size int64, err error) {
 	sum := sha256.New()
 	size, err = io.Copy(io.MultiWriter(to, sum), interruptible{ctx, io.LimitReader(from, limit+1)})
@@ -96,7 +96,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	return r.from.Read(p)
 }
 
-// bounded reads so many bytes, and fails where there are others than that.
+// bounded reads left bytes, and fails if there are more or fewer.
 type bounded struct {
 	from io.Reader
 	left int64

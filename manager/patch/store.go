@@ -19,24 +19,26 @@ import (
 	"torno/internal/inode"
 )
 
-// ErrNoBase says that nothing is known of what a child was given.
+// ErrNoBase says that nothing is known about a child's base.
 var ErrNoBase = errors.New("the child's workspace was not made as a copy, or what was copied is not known any more")
 
-// ErrNoPlace says that this user may write nowhere that is the parent's own.
+// ErrNoPlace says that this user cannot write to any place of the parent's own.
 var ErrNoPlace = errors.New("there is no place to keep what was copied")
 
-// Store keeps the bases of an outbox's children, in a directory of the parent's own. It holds for each child what was
-// copied (base.json), the text of it (base.text), and while an apply is under way what that is (applying-DIGEST.json).
+// Store keeps the bases of an outbox's children, in a directory of the parent's own. For each child it holds the record
+// of the copy (base.json), the text of the copied files (base.text) and, while an apply is under way, its marker
+// (applying-DIGEST.json).
 type Store struct {
 	outbox string
 	path   string
 	root   *os.Root
 	own    Own
 
-	patience time.Duration // with git, when it is asked what it ignores
+	patience time.Duration // with git, when it tells which paths it ignores
 }
 
-// StateDir is where a parent keeps what only it may write: $XDG_STATE_HOME/torno, or ~/.local/state/torno.
+// StateDir returns the directory for everything that only the parent may write: $XDG_STATE_HOME/torno, or
+// ~/.local/state/torno.
 func StateDir(env func(string) string) (string, error) {
 	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "torno"), nil
@@ -47,8 +49,8 @@ func StateDir(env func(string) string) (string, error) {
 	return "", fmt.Errorf("%w: neither XDG_STATE_HOME nor HOME is set", ErrNoPlace)
 }
 
-// OpenStore opens the store of an outbox, and makes it where it does not exist. It must not lie in the outbox, in which
-// others may write.
+// OpenStore opens the store of an outbox, and makes it if it does not exist. The store must not lie in the outbox,
+// because others may write there.
 func OpenStore(state, outbox string) (*Store, error) {
 	path := ownPath(state, outbox, "subagents")
 	root, err := OpenOwn(state, outbox, "subagents")
@@ -60,8 +62,8 @@ func OpenStore(state, outbox string) (*Store, error) {
 	return s, nil
 }
 
-// OpenOwn opens a directory of the parent's own for what belongs to an outbox, and makes it where it does not exist. It must not lie in the
-// outbox, in which others may write.
+// OpenOwn opens a directory of the parent's own for an outbox, and makes it if it does not exist. The directory must
+// not lie in the outbox, because others may write there.
 func OpenOwn(state, outbox, name string) (*os.Root, error) {
 	path := ownPath(state, outbox, name)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -79,7 +81,7 @@ func OpenOwn(state, outbox, name string) (*os.Root, error) {
 	return root, nil
 }
 
-// ownPath is where a directory of that name is for an outbox.
+// ownPath returns the path of an outbox's own directory with that name.
 func ownPath(state, outbox, name string) string {
 	sum := sha256.Sum256([]byte(outbox))
 	return filepath.Join(state, name, hex.EncodeToString(sum[:8]))
@@ -108,10 +110,10 @@ func apart(path, outbox string) error {
 	}
 }
 
-// Close gives the store back.
+// Close closes the store.
 func (s *Store) Close() error { return s.root.Close() }
 
-// sweep removes what a client that was killed has staged.
+// sweep removes staged files that a killed client left behind.
 func (s *Store) sweep() {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -125,22 +127,22 @@ func (s *Store) sweep() {
 	}
 }
 
-// Base is what a child was given.
+// Base records the files that a child was given.
 type Base struct {
 	Version  int    `json:"version"`
 	Subagent string `json:"subagent_id"`
 	Outbox   string `json:"outbox"`
 	Origin   string `json:"origin"`
-	// OriginPlace is the directory at Origin itself.
+	// OriginPlace identifies the directory at Origin itself.
 	OriginPlace inode.Directory `json:"origin_place"`
 	Workspace   string          `json:"workspace"`
-	Place       inode.Directory `json:"place"`                // the workspace itself: another one at its path was given nothing
+	Place       inode.Directory `json:"place"`                // the workspace itself: another directory at its path was given nothing
 	Repository  bool            `json:"repository,omitempty"` // a git repository was made in it
-	Ignoring    bool            `json:"ignoring,omitempty"`   // what git ignores was not copied, and is not taken over
-	Answer      string          `json:"answer"`               // where in the workspace the answer comes to lie
+	Ignoring    bool            `json:"ignoring,omitempty"`   // paths that git ignores were not copied and are not taken over
+	Answer      string          `json:"answer"`               // where in the workspace the answer will be
 	MadeAt      time.Time       `json:"made_at"`
 	Entries     []Entry         `json:"entries"`
-	LeftOut     []string        `json:"left_out"`  // what was there and was not copied, so that nothing the child makes is compared with it
+	LeftOut     []string        `json:"left_out"`  // entries that existed and were not copied; the child's entries there are compared with nothing
 	Texts       map[string]span `json:"texts"`     // by digest: where in base.text a content lies
 	TextSize    int64           `json:"text_size"` // bytes of all of them, before they are compressed
 
@@ -153,18 +155,18 @@ const (
 	maxBase     = 256 << 20
 )
 
-// IsOf says whether a directory is the workspace that was filled.
+// IsOf reports whether a directory is the workspace that was filled.
 func (b *Base) IsOf(workspace *os.Root) bool {
 	place, err := identityOf(workspace)
 	return err == nil && b.Place.Same(place)
 }
 
-// isAnswer says whether a path is that of the child's answer, which is not part of its work.
+// isAnswer reports whether a path is the child's answer, which is not part of its work.
 func (b *Base) isAnswer(p string) bool {
 	return b.Answer != "" && (p == b.Answer || p == b.Answer+delegation.WholeSuffix)
 }
 
-// leftOut says why a path is refused of which the child was not given what is there, or "".
+// leftOut returns why a path is refused because the copy left out the parent's entry there, or "".
 func (b *Base) leftOut(p string) string {
 	if slices.ContainsFunc(b.LeftOut, func(out string) bool { return within(p, out) }) {
 		return leftOutFault
@@ -180,7 +182,7 @@ func (b *Base) tree() tree {
 	return t
 }
 
-// Base reads what a child was given. Without that the error is ErrNoBase.
+// Base reads a child's base. If there is none, the error is ErrNoBase.
 func (s *Store) Base(id string) (*Base, error) {
 	data, err := s.readBase(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +231,7 @@ func (s *Store) save(b *Base) error {
 	return nil
 }
 
-// replace writes a file of a child's whole, by rename.
+// replace writes one of a child's files whole, by rename.
 func (s *Store) replace(id, name string, data []byte) error {
 	temp := filepath.Join(id, ".new-"+randomName())
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -252,14 +254,14 @@ func (s *Store) replace(id, name string, data []byte) error {
 	return errors.Join(flush(dir), dir.Close())
 }
 
-// Forget drops the base of a child that has a new workspace, which is no copy. It makes no store where there is none.
+// Forget drops the base of a child whose new workspace is not a copy. It does not create a store.
 func Forget(state, outbox, id string) error {
 	return os.RemoveAll(filepath.Join(ownPath(state, outbox, "subagents"), id))
 }
 
 const requestName = "request"
 
-// Asked keeps which request of a child with a base was the last one.
+// Asked records the last request of a child that has a base.
 func Asked(state, outbox, id, request string) error {
 	dir, err := os.OpenRoot(filepath.Join(ownPath(state, outbox, "subagents"), id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -271,16 +273,16 @@ func Asked(state, outbox, id, request string) error {
 	return errors.Join(dir.WriteFile(requestName, []byte(request), 0o600), dir.Close())
 }
 
-// LastAsked is the last request of the child, or "" where none was kept.
+// LastAsked returns the child's last request, or "" if none was recorded.
 func (w *Work) LastAsked() string {
-	request, _ := w.store.root.ReadFile(filepath.Join(w.Base.Subagent, requestName)) // none is kept for programs other than subagent
+	request, _ := w.store.root.ReadFile(filepath.Join(w.Base.Subagent, requestName)) // only the command subagent records one
 	return string(request)
 }
 
-// Drop forgets what a child was given.
+// Drop forgets the base of a child.
 func (s *Store) Drop(id string) error { return s.root.RemoveAll(id) }
 
-// Prune forgets what children were given whose workspaces are gone.
+// Prune forgets the bases of children whose workspaces are gone.
 func (s *Store) Prune() error {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {

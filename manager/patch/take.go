@@ -15,29 +15,30 @@ import (
 	"torno/internal/beneath"
 )
 
-// Work is what a child made of its base. The content of what it changed is staged, where the child cannot change it any more.
+// Work is the set of changes that a child made to its base. The changed content is staged, where the child can no
+// longer change it.
 type Work struct {
 	Base    *Base
-	Git     int64    // git directories, which are passed by
-	Ignored []string // what the child made and git ignores, which is passed by; a directory stands for all that is in it
+	Git     int64    // git directories, which are skipped
+	Ignored []string // the child's files that git ignores, which are skipped; a directory stands for everything in it
 	Changes []Change
 
 	store  *Store
 	stage  *stage
-	all    tree            // of the child, as far as it was selected
+	all    tree            // the child's entries, as far as they were selected
 	listed map[string]bool // the new files that git has judged; nil if git was not asked
-	told   string          // the ID of the marker of which Interrupted has told
+	told   string          // the ID of the marker that Interrupted has reported
 }
 
-// Change is one path that is not as it was.
+// Change is one path that differs from the base.
 type Change struct {
 	Path          string
-	Before, After *Entry // nil where there was or is nothing
+	Before, After *Entry // nil if there was or is nothing
 	Refused       string // why it is not taken over, or ""
-	RunsByItself  string // why the parent is asked for it: what may run it without being told to; or ""
+	RunsByItself  string // why the parent is asked about it: the program that may run it without being told to; or ""
 }
 
-// What says in a word what became of the path.
+// What returns one word for the change: added, deleted or changed.
 func (c *Change) What() string {
 	switch {
 	case c.Before == nil:
@@ -48,7 +49,7 @@ func (c *Change) What() string {
 	return "changed"
 }
 
-// Entry is what there is now, or what there was.
+// Entry returns the present entry, or the former one if there is none now.
 func (c *Change) Entry() *Entry {
 	if c.After != nil {
 		return c.After
@@ -56,7 +57,7 @@ func (c *Change) Entry() *Entry {
 	return c.Before
 }
 
-// Take looks at a child's workspace and stages what has changed since the child was given it.
+// Take looks at a child's workspace and stages the changes to the child's base.
 func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Selection) (*Work, error) {
 	base, err := s.baseOf(id, workspace)
 	if err != nil {
@@ -73,8 +74,8 @@ func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Se
 	return w, nil
 }
 
-// baseOf reads the base of a child whose workspace this is. Another directory at the same path was given nothing: all of the
-// base would count as deleted.
+// baseOf reads the base of a child and checks that this is the child's workspace. Another directory at the same path
+// was given nothing, and its whole base would count as deleted.
 func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
 	base, err := s.Base(id)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
 // Origin opens the directory that was copied.
 func (w *Work) Origin() (*os.Root, error) { return w.store.Origin(w.Base) }
 
-// Nowhere are the paths of a selection at which there is nothing, and was nothing.
+// Nowhere returns the paths of a selection where nothing is and nothing was.
 func (w *Work) Nowhere(pick Selection) (none []string) {
 	known := paths(w.Base.tree(), w.all)
 	for _, wanted := range pick.Paths {
@@ -104,7 +105,7 @@ func (w *Work) Nowhere(pick Selection) (none []string) {
 	return none
 }
 
-// Close removes what was staged.
+// Close removes the staged files.
 func (w *Work) Close() error { return w.stage.close() }
 
 func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) error {
@@ -137,18 +138,18 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	return w.askFor(ctx)
 }
 
-// passIgnored finds what the child has made that git ignores in the directory that was copied, by today's rules of the parent's and not by the child's.
-// It returns what of it no path of the selection names.
+// passIgnored finds the files that the child made and that git ignores in the directory that was copied. The parent's
+// rules of today decide, not the child's. passIgnored returns only files that no path of the selection names.
 func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selection, before tree) (map[string]bool, error) {
 	if !w.Base.Ignoring || pick.Ignored {
 		return nil, nil
 	}
 	origin, err := w.Origin()
 	if isAbsent(err) {
-		return nil, nil // without the directory there are no rules, and all is looked at
+		return nil, nil // without the directory there are no rules, and everything is looked at
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w in %s: %v", ErrRules, w.Base.Origin, err) //nolint:errorlint // what to do is another thing than for that error
+		return nil, fmt.Errorf("%w in %s: %v", ErrRules, w.Base.Origin, err) //nolint:errorlint // this calls for another remedy than the wrapped error
 	}
 	defer origin.Close()
 	var paths []string
@@ -182,8 +183,9 @@ func (w *Work) passIgnored(ctx context.Context, workspace *os.Root, pick Selecti
 	return wholly(ignored, paths, before), nil
 }
 
-// nameIgnored takes what is named out of what is ignored: a file by its path, and what is in a directory by a path that git ignores, or that is told as
-// passed by.
+// nameIgnored removes the files that the selection names from ignored. A path names a file if it is the file's own
+// path. It names all files in a directory only if git ignores the path itself, or if the path or a directory above it
+// is reported as skipped.
 func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named []string, told map[string]bool) error {
 	named = slices.DeleteFunc(slices.Clone(named), func(name string) bool { return name == "." })
 	if len(named) == 0 {
@@ -204,7 +206,7 @@ func (w *Work) nameIgnored(ctx context.Context, ignored map[string]bool, named [
 	return nil
 }
 
-// refusedAbove says whether a directory above a path is refused, and so was not looked into.
+// refusedAbove reports whether a directory above a path is refused, and so was not searched.
 func (w *Work) refusedAbove(p string) bool {
 	for at := above(p); at != "."; at = above(at) {
 		if e := w.all[at]; e != nil && e.Fault != "" {
@@ -214,10 +216,10 @@ func (w *Work) refusedAbove(p string) bool {
 	return false
 }
 
-// stillGone makes sure that a file was deleted, and not only missed by a listing while it was being replaced.
+// stillGone makes sure that a file was deleted, and was not just missing from a listing while somebody replaced it.
 func stillGone(workspace *os.Root, p string) error {
 	dir, err := beneath.Dir(workspace, path.Dir(p))
-	if isAbsent(err) || errors.Is(err, fs.ErrPermission) { // a directory that cannot be read is refused itself
+	if isAbsent(err) || errors.Is(err, fs.ErrPermission) { // an unreadable directory is refused itself
 		return nil
 	}
 	if err != nil {
@@ -249,7 +251,7 @@ type taking struct {
 	work   *Work
 	before tree
 	bytes  int64 // that were read
-	staged int64 // and held
+	staged int64 // that were read and staged
 }
 
 func (t *taking) visit(f found) error {
@@ -284,7 +286,7 @@ func (t *taking) visit(f found) error {
 	}
 }
 
-// file looks at a file's content, and stages it where it is another one than before.
+// file looks at a file's content, and stages it if it differs from the base.
 func (t *taking) file(f found, e *Entry) error {
 	if f.info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
 		e.Fault = setIDFault
@@ -318,10 +320,10 @@ func (t *taking) file(f found, e *Entry) error {
 	return err
 }
 
-// left is how much more may be read.
+// left returns how many more bytes may be read.
 func (t *taking) left() int64 { return min(lookLimits.Bytes-t.bytes, maxStaged-t.staged) }
 
-// unread sorts out why a file was not opened.
+// unread decides whether an unopened file is refused or ends the whole look.
 func (t *taking) unread(f found, e *Entry, err error) error {
 	if e.Fault = whyUnread(err); e.Fault == changedFault {
 		return t.moved(f, err)
@@ -329,7 +331,7 @@ func (t *taking) unread(f found, e *Entry, err error) error {
 	return nil
 }
 
-// moved is the error of a name that was seen and is something else now.
+// moved returns the error for a name that has become something else since it was seen.
 func (t *taking) moved(f found, err error) error {
 	return fmt.Errorf("%w: %q: %w", ErrChanging, f.path, err)
 }

@@ -19,8 +19,8 @@ type target struct {
 	seams
 }
 
-// errOwn says that a path leads into what belongs to Torno, such as the outbox. A child that wrote there would ask for things in
-// the parent's name.
+// errOwn says that a path leads into a directory of Torno's, such as the outbox. A child that wrote there would make
+// requests in the parent's name.
 var errOwn = errors.New("it lies in the outbox, or where the client keeps what was copied")
 
 // errOtherSystem says that a path leads onto another file system.
@@ -35,7 +35,7 @@ func (t target) dir(p string) (*os.Root, error) {
 	return beneath.DirThrough(t.root, p, func(info os.FileInfo) error { return t.allows(whole, info) })
 }
 
-// allows says why there is nothing to write in a directory, or nil.
+// allows returns why nothing may be written in a directory, or nil.
 func (t target) allows(whole, dir os.FileInfo) error {
 	switch {
 	case t.own.has(dir):
@@ -46,10 +46,10 @@ func (t target) allows(whole, dir os.FileInfo) error {
 	return nil
 }
 
-// errThere says that there is something at a name that should be free.
+// errThere says that a name that should be free is taken.
 var errThere = errors.New("there is something at its place already")
 
-// mkdir makes a directory, unless it is there.
+// mkdir makes a directory, unless it exists.
 func (t target) mkdir(p string) error {
 	dir, err := t.dir(path.Dir(p))
 	if err != nil {
@@ -79,7 +79,7 @@ func (t target) mkdirAll(p string, made map[string]bool) error {
 	return err
 }
 
-// isAbsent says whether an error is that there is nothing, or no directory in which something could be.
+// isAbsent reports whether an error means that there is nothing, or no directory that could hold it.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotDirectory)
 }
@@ -103,8 +103,8 @@ func (t target) link(ctx context.Context, p, to, id string, over over) error {
 	return pl.settle(ctx, over)
 }
 
-// write writes a file beside its place and puts it there whole. The mode and the owner of one that is replaced stay, but for
-// whether it can be executed. While it is written, only its owner can read it then.
+// write writes a file beside its place and then puts it there whole. A replaced file passes on its mode and its owner;
+// only the right to execute is set anew. While such a file is being written, only its owner can read it.
 func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over over) (err error) {
 	pl, err := t.place(p, id)
 	if err != nil {
@@ -127,7 +127,7 @@ func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, 
 	return pl.settle(ctx, over)
 }
 
-// firstMode is the mode of a file while it is written.
+// firstMode returns the mode of a file while it is written.
 func firstMode(exec, replaces bool) os.FileMode {
 	switch {
 	case replaces:
@@ -138,8 +138,8 @@ func firstMode(exec, replaces bool) os.FileMode {
 	return 0o666
 }
 
-// keepMode gives a file the owner and the mode of the one that it will replace. Where the group cannot be had, this file's group
-// gets nothing.
+// keepMode gives a file the owner and the mode of the file that it will replace. If the old group cannot be set, the
+// file's own group gets no rights.
 func keepMode(dir *os.Root, name string, f *os.File, exec bool) error {
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -162,7 +162,7 @@ func ownerOf(info os.FileInfo) (uid, gid int) {
 	return -1, -1
 }
 
-// execMode is the mode of a file that may, or may not, be executed by those who may read it.
+// execMode returns the mode of a file that everybody who may read it may also execute, or that nobody may execute.
 func execMode(info os.FileInfo, exec bool) os.FileMode {
 	perm := info.Mode().Perm() &^ 0o111
 	if exec {

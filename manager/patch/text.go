@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// span is where in base.text the content of a file lies, compressed.
+// span says where in base.text the compressed content of a file lies.
 type span struct {
 	At, Length int64
 }
@@ -18,15 +18,15 @@ type span struct {
 const (
 	textName    = "base.text"
 	maxText     = 1 << 20   // bytes of a file that is shown line by line and merged
-	maxAllTexts = 256 << 20 // bytes of all that are kept of one base, before they are compressed
+	maxAllTexts = 256 << 20 // bytes that are kept for one base, before compression
 )
 
-// isText says whether content is shown line by line. Git has the same rule.
+// isText reports whether content is shown line by line. Git has the same rule.
 func isText(data []byte) bool {
 	return len(data) <= maxText && !bytes.Contains(data[:min(len(data), 8000)], []byte{0})
 }
 
-// texts appends to what is kept of a base's content.
+// texts appends to the file with a base's kept content.
 type texts struct {
 	base   *Base
 	file   *os.File
@@ -53,7 +53,7 @@ func (s *Store) appendTexts(b *Base) (*texts, error) {
 	return &texts{base: b, file: f, packer: packer, at: at}, nil
 }
 
-// add keeps a content, unless it is kept already, is no text, or there is too much.
+// add keeps a content, unless it is kept already, is not text, or exceeds the limit.
 func (t *texts) add(digest string, data []byte) error {
 	if _, known := t.base.Texts[digest]; known || !isText(data) || t.base.TextSize+int64(len(data)) > maxAllTexts {
 		return nil
@@ -100,7 +100,7 @@ func (s *Store) text(b *Base, digest string) ([]byte, bool, error) {
 	return data, true, nil
 }
 
-// before is the text that a file had, if it is known.
+// before returns the text that a file had, if it is known.
 func (w *Work) before(c *Change) ([]byte, bool, error) {
 	if c.Before == nil || c.Before.Kind != File {
 		return nil, c.Before == nil, nil
@@ -108,14 +108,14 @@ func (w *Work) before(c *Change) ([]byte, bool, error) {
 	return w.store.text(w.Base, c.Before.Digest)
 }
 
-// after is the text that a file has now.
+// after returns the text that a file has now.
 func (w *Work) after(c *Change) ([]byte, bool, error) {
 	switch {
 	case c.After == nil || c.After.Kind != File:
 		return nil, c.After == nil, nil
 	case c.After.Digest == "":
 		return nil, false, nil
-	case !w.stage.has(c.After.Digest): // only its mode is another one
+	case !w.stage.has(c.After.Digest): // only its mode has changed
 		return w.store.text(w.Base, c.After.Digest)
 	}
 	return w.stage.text(c.After.Digest)

@@ -2,8 +2,8 @@ package patch
 
 import "fmt"
 
-// refuseTwins refuses what the child has added under a name that some file system takes for another one of its tree: there
-// one of the two would overwrite the other. What was there before may stay.
+// refuseTwins refuses a new name of the child's if some file system takes it for another name of its tree: there one
+// file would overwrite the other. Names from the base may stay.
 func (w *Work) refuseTwins(before tree) {
 	first := map[string]string{}
 	for _, p := range paths(w.all) {
@@ -27,7 +27,7 @@ func (w *Work) refuseTwins(before tree) {
 	}
 }
 
-// forms are names by what they are folded to. Of several that are folded alike the last counts.
+// forms maps folded names to names. If several names fold alike, the last counts.
 type forms map[string]string
 
 func formsOf(names []string) forms {
@@ -38,7 +38,7 @@ func formsOf(names []string) forms {
 	return f
 }
 
-// twin is another name that some file system takes for this one, or "".
+// twin returns another name that some file system takes for this one, or "".
 func (f forms) twin(name string) string {
 	if other := f[fold(name)]; other != name {
 		return other

@@ -14,7 +14,7 @@ import (
 	"torno/internal/beneath"
 )
 
-// found is what a walk has come by: a name in a directory that is open.
+// found is a name that a walk has found in an open directory.
 type found struct {
 	in    *os.Root
 	path  string
@@ -28,22 +28,24 @@ type walk struct {
 	ctx    context.Context
 	pick   Selection
 	limits Limits
-	// leaveOut are directories that are not looked at, such as the outbox where it lies in the tree. leftOut is told of each.
+	// leaveOut are directories that the walk does not enter, such as an outbox that lies in the tree. The walk calls
+	// leftOut for each.
 	leaveOut Own
 	leftOut  func(path string)
-	passBy   map[string]bool // paths that are not looked at either
-	given    bool            // the child was given a git directory, which counts for nothing
-	// visit is called for each name that is selected, and for directories on the way to one; for a directory before what is in it.
+	passBy   map[string]bool // paths that are skipped too
+	given    bool            // the child was given a git directory, which does not count
+	// visit is called for each selected name, and for directories on the way to one. A directory comes before its
+	// content.
 	visit func(found) error
 
 	device  uint64
 	entries int64
 	names   int64
-	gits    int64 // directories of git and its like that were passed by
+	gits    int64 // directories of git and similar programs that were skipped
 	bare    bool  // the tree itself is a git directory
 }
 
-// ErrChanging says that a tree changed under the walk in a way that would make its result a wrong one.
+// ErrChanging says that a tree changed during a walk so that the result would be wrong.
 var ErrChanging = errors.New("the directory is being changed")
 
 func (w *walk) run(root *os.Root) error {
@@ -72,7 +74,7 @@ func (w *walk) directory(at *os.Root, dir string, names []string, depth int) err
 	return nil
 }
 
-// list reads the names of a directory, as long as there are not too many in all.
+// list reads the names of a directory, and fails if there are too many names in all.
 func (w *walk) list(at *os.Root) ([]string, error) {
 	dir, err := at.Open(".")
 	if err != nil {
@@ -112,7 +114,7 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	}
 	info, err := at.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // gone since
+		return nil // removed meanwhile
 	}
 	if err != nil {
 		return fmt.Errorf("look at %q: %w", path, err)
@@ -120,7 +122,7 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	w.names += int64(len(path))
 	f := found{in: at, path: path, name: name, info: info, fault: nameFault(path)}
 	if w.bare && depth == 0 && repositoryPart(name) == "head" {
-		f.fault = repositoryFault // the others make no git directory without it
+		f.fault = repositoryFault // without HEAD the other names make no git directory
 	}
 	if !info.IsDir() {
 		if !w.pick.has(path) {
@@ -131,7 +133,7 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	return w.enter(f, depth)
 }
 
-// enter visits a directory and what is in it.
+// enter visits a directory and its content.
 func (w *walk) enter(f found, depth int) error {
 	if w.leaveOut.has(f.info) {
 		w.leftOut(f.path)

@@ -1,5 +1,5 @@
-// Package carry copies files between a parent's directories and those of its children: what a child is given before it starts, and what
-// is kept of it when it has ended.
+// Package carry copies files between a parent's directories and its children's directories: files for a child before it
+// starts, and files to keep after it has ended.
 //
 //	given, err := carry.Any(ctx, parentWorkspace, "src", childWorkspace, carry.DefaultLimits)
 //	kept, err := carry.Tree(ctx, childWorkspace, logs, carry.DefaultLimits, "node_modules")
@@ -7,7 +7,8 @@
 //
 // # Promises
 //
-// Both ends may have been a child's. Everything goes by handle, one name at a time, through no link; only regular files with one name
-// are copied, up to a bound of files, bytes and depth. A file comes beside its place under a name that was not there, and is renamed, so that
-// no link and no second name is written through. It belongs to the owner of the directory that it is put into, where that is possible.
+// Either end may have been in the hands of a child. So the package works by handle, one name at a time, and follows no
+// link. It copies only regular files with a single name, and only up to a bound of files, bytes and depth. It writes a
+// file beside its place under a new name and then renames it, so it never writes through a link or into a file that has
+// a second name. Where possible, a file belongs to the owner of the directory that receives it.
 package carry

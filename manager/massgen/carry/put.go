@@ -17,12 +17,12 @@ import (
 	"torno/internal/beneath"
 )
 
-// Put writes a file beneath a directory, over what has its name.
+// Put writes a file beneath a directory. It replaces an existing file with the same name.
 func Put(root *os.Root, rel string, data []byte) error {
 	return put(root, rel, bytes.NewReader(data), time.Time{})
 }
 
-// put writes a file, and gives it a time where there is one.
+// put writes a file. It sets the file's time unless at is zero.
 func put(root *os.Root, rel string, from io.Reader, at time.Time) (err error) {
 	dir, err := makeDirs(root, filepath.Dir(rel))
 	if err != nil {
@@ -54,7 +54,7 @@ func newName() string {
 	return ".new-" + hex.EncodeToString(random[:])
 }
 
-// own gives what was made to the owner of its directory, where that may be done.
+// own gives a new file or directory to the owner of its parent directory, if we may.
 func own(dir *os.Root, chown func(uid, gid int) error) error {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -70,7 +70,7 @@ func own(dir *os.Root, chown func(uid, gid int) error) error {
 	return nil
 }
 
-// makeDirs opens a directory beneath a root, and makes what is not there of it. A link on the way is refused.
+// makeDirs opens a directory beneath a root, and makes the missing parts of the path. It refuses a link on the way.
 func makeDirs(root *os.Root, rel string) (*os.Root, error) {
 	if !filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("%s is no path below the directory", rel)
@@ -90,7 +90,7 @@ func makeDirs(root *os.Root, rel string) (*os.Root, error) {
 	return here, nil
 }
 
-// Enter opens a directory of another one, and makes it where it is not there. A link is refused.
+// Enter opens a directory in another directory, and makes it if it is missing. It refuses a link.
 func Enter(parent *os.Root, name string) (*os.Root, error) {
 	err := parent.Mkdir(name, 0o755)
 	if err == nil {

@@ -22,18 +22,18 @@ type Limits struct {
 	Depth int
 }
 
-// DefaultLimits are those of everything that is copied for a child.
+// DefaultLimits are the limits for everything that is copied for a child.
 var DefaultLimits = Limits{Files: 10_000, Bytes: 256 << 20, Depth: 32}
 
-// ErrTooMuch says that there is more than the limits allow.
+// ErrTooMuch means that there is more than the limits allow.
 var ErrTooMuch = errors.New("there is more than the limits allow")
 
-// Copied is what came of a copy.
+// Copied is the outcome of a copy.
 type Copied struct {
 	Files int
 	Bytes int64
-	Left  []string // paths that were left out, with the reason: the first few
-	More  int      // left out beside them
+	Left  []string // the first few paths left out, each with the reason
+	More  int      // how many others were left out
 }
 
 const maxNamed = 5
@@ -46,7 +46,8 @@ func (c *Copied) leave(path, why string) {
 	c.Left = append(c.Left, fmt.Sprintf("%q: %s", path, why))
 }
 
-// Tree copies what is beneath one directory into another one. What is no plain file or directory is left out, and so is all that leaveOut names.
+// Tree copies everything beneath one directory into another. It leaves out everything except plain files and
+// directories, and every name in leaveOut.
 func Tree(ctx context.Context, from, to *os.Root, limits Limits, leaveOut ...string) (Copied, error) {
 	c := &copying{ctx: ctx, limits: limits, leaveOut: leaveOut}
 	err := c.directory(from, to, ".", 0)
@@ -92,10 +93,10 @@ type copying struct {
 	limits   Limits
 	leaveOut []string
 	done     Copied
-	seen     int // entries
+	seen     int // number of entries
 }
 
-// directory copies what a directory holds. A single file that cannot be copied is left out.
+// directory copies the contents of a directory. It leaves out a single file that it cannot copy.
 func (c *copying) directory(from, to *os.Root, rel string, depth int) error {
 	if depth > c.limits.Depth {
 		return fmt.Errorf("%q is %d directories deep: %w", rel, depth, ErrTooMuch)
@@ -155,7 +156,7 @@ func (c *copying) entry(from, to *os.Root, entry fs.DirEntry, rel string, depth 
 	return c.directory(source, target, rel, depth+1)
 }
 
-// file copies one file, with its time.
+// file copies one file, including its time.
 func (c *copying) file(from, to *os.Root, name string) error {
 	f, seen, err := beneath.Open(from, name, beneath.CheckPlain)
 	if err != nil {

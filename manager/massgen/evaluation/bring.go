@@ -14,7 +14,7 @@ import (
 	"torno/manager/massgen/carry"
 )
 
-// The files of an evaluator.
+// An evaluator writes these files.
 const (
 	PacketFile  = "critique_packet.md"
 	VerdictFile = "verdict.json"
@@ -23,13 +23,14 @@ const (
 
 const (
 	maxFile    = 1 << 20
-	maxEntries = 256 // of a directory on the way
+	maxEntries = 256 // per directory on the way
 )
 
-// places are where MassGen's agents leave files. A * is one name.
+// places lists where MassGen's agents leave files. A * stands for one name.
 var places = []string{"agent_*", ".massgen/sessions/*/turn_*/workspace", "final/*/workspace"}
 
-// Bring has the three files stand at the root of a workspace, and returns what is missing or wrong.
+// Bring makes sure that the three files stand at the root of a workspace. It returns an error for each file that is
+// missing or wrong.
 func Bring(workspace *os.Root) (faults []error) {
 	for _, file := range []struct {
 		name  string
@@ -49,7 +50,7 @@ func Bring(workspace *os.Root) (faults []error) {
 	return faults
 }
 
-// bring reads a file at the root, to which it is copied where it is only below.
+// bring reads a file at the root. If the file is only below the root, bring copies it to the root.
 func bring(workspace *os.Root, name string) ([]byte, error) {
 	data, err := read(workspace, name)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +90,7 @@ func stat(workspace *os.Root, name string) (os.FileInfo, error) {
 	return info, f.Close()
 }
 
-// expand are the directories that a pattern names. None of them is reached by a link.
+// expand returns the directories that match a pattern. It follows no link.
 func expand(workspace *os.Root, pattern string) []string {
 	found := []string{"."}
 	for step := range strings.SplitSeq(pattern, "/") {
@@ -104,7 +105,7 @@ func expand(workspace *os.Root, pattern string) []string {
 	return found
 }
 
-// names are the entries of a directory that match one step of a pattern.
+// names returns the entries of a directory that match one step of a pattern.
 func names(workspace *os.Root, dir, step string) (all []string) {
 	held, err := beneath.Dir(workspace, filepath.FromSlash(dir))
 	if err != nil {

@@ -14,7 +14,7 @@ func packet(data []byte) error {
 	return nil
 }
 
-// Verdict says what is wrong with a verdict.json.
+// Verdict returns the first mistake in a verdict.json, or nil.
 func Verdict(data []byte) error {
 	var v struct {
 		Schema  string              `json:"schema_version"`
@@ -40,7 +40,7 @@ func Verdict(data []byte) error {
 	return nil
 }
 
-// NextTasks says what is wrong with a next_tasks.json.
+// NextTasks returns the first mistake in a next_tasks.json, or nil.
 func NextTasks(data []byte) error {
 	var t tasks
 	if err := json.Unmarshal(data, &t); err != nil {
@@ -81,7 +81,7 @@ type task struct {
 	Role     string    `json:"strategy_role"`
 }
 
-// wrong is the first field that is missing or has no value that it may have, "" where there is none.
+// wrong describes the first field that is missing or has a forbidden value. It returns "" if there is none.
 func (t tasks) wrong() string {
 	ceilings := []string{"ceiling_not_reached", "ceiling_approaching", "ceiling_reached"}
 	switch {

@@ -1,14 +1,14 @@
-// Package handover is what a parent of MassGen hands its child: the text that says what the work is about, and the
-// places that the child may read.
+// Package handover prepares the things that a parent of MassGen hands to its child: the text that explains the work,
+// and the places that the child may read.
 //
-//	about, warning, err := handover.ReadContext(parentWorkspace)          // CONTEXT.md, which must be there
+//	about, warning, err := handover.ReadContext(parentWorkspace)          // CONTEXT.md must exist
 //	text := handover.Prompt(systemPrompt, about, task)                    // the request's task
-//	places, err := handover.Places(task, parent, filepath.EvalSymlinks)   // the request's context_paths, all of them to read
+//	places, err := handover.Places(task, parent, filepath.EvalSymlinks)   // the request's context_paths, all read-only
 //
 // # Promises
 //
-// Without a CONTEXT.md no child is started. Its text is cut at ContextLimit characters, and the cut is said. A path that lies
-// in none of the places which the parent itself has is an error; MassGen drops it and only its log knows. Paths are compared after
-// links were followed, and what comes back is the resolved path, so that what was checked is what is mounted. The host
-// checks all of it again: nothing here is its defence.
+// Without a CONTEXT.md no child starts. The package cuts its text at ContextLimit characters and warns of the cut. A
+// path outside all places that the parent itself may read is an error. MassGen would drop such a path, and only its log
+// would tell. The package compares paths after it has followed links, and returns the resolved paths, so the checked
+// path is the mounted path. The host checks everything again and does not rely on this package.
 package handover

@@ -13,7 +13,7 @@ import (
 // RoundEvaluator is the profile that always reads the peers' workspaces.
 const RoundEvaluator = "round_evaluator"
 
-// Parent is what a parent may read itself.
+// Parent names the places that a parent itself may read.
 type Parent struct {
 	Workspace    string
 	Temp         string // the directory of the peers' workspaces, or ""
@@ -26,8 +26,8 @@ type Place struct {
 	Permission string `json:"permission"`
 }
 
-// Places are what a child may read: the peers' workspaces and the parent's, unless the task does without, and the task's own context
-// paths. resolve follows the links of a path and fails where there is nothing.
+// Places returns the places that a child may read: the peers' workspaces and the parent's workspace, unless the task
+// declines them, and the task's own context paths. resolve follows the links of a path, and fails if nothing is there.
 func Places(task massgen.Task, parent Parent, resolve func(string) (string, error)) ([]Place, error) {
 	roots, err := resolved(append([]string{parent.Workspace, parent.Temp}, parent.ContextPaths...), resolve)
 	if err != nil {
@@ -62,7 +62,7 @@ func Places(task massgen.Task, parent Parent, resolve func(string) (string, erro
 	return places, nil
 }
 
-// resolved are the paths that there are, without links.
+// resolved follows the links of every path that is not empty.
 func resolved(all []string, resolve func(string) (string, error)) ([]string, error) {
 	var found []string
 	for _, path := range all {
@@ -81,8 +81,8 @@ func resolved(all []string, resolve func(string) (string, error)) ([]string, err
 	return found, nil
 }
 
-// Files checks the context_files of a task, which are copied from the parent's workspace into the child's under the same name. Each is
-// a path below both.
+// Files checks the context_files of a task. They are copied from the parent's workspace into the child's under the same
+// name, so each must be a path below both.
 func Files(task massgen.Task) ([]string, error) {
 	files := make([]string, 0, len(task.ContextFiles))
 	for _, name := range task.ContextFiles {

@@ -10,24 +10,24 @@ import (
 	"torno/internal/beneath"
 )
 
-// ContextFile is where a parent says what its work is about.
+// ContextFile is the file where a parent explains its work.
 const ContextFile = "CONTEXT.md"
 
-// ContextLimit is how much of it a child is given, in characters.
+// ContextLimit bounds how much of it a child gets, in characters.
 const ContextLimit = 10000
 
-// maxContext is how much of the file is read to count its characters.
+// maxContext bounds how much of the file is read to count its characters.
 const maxContext = 16 << 20
 
-// ErrNoContext is MassGen's text for a parent that has not said what its work is about.
+// ErrNoContext is MassGen's text for a parent that has not explained its work.
 var ErrNoContext error = refusal("CONTEXT.md not found in workspace. Before spawning subagents, create a CONTEXT.md file with task context. This helps subagents understand what they're working on.")
 
-// refusal is a text of MassGen's, to the letter: sentences with a full stop.
+// refusal is one of MassGen's texts, to the letter: sentences with a full stop.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// ReadContext reads CONTEXT.md in a parent's workspace. The warning is "" unless it was cut.
+// ReadContext reads CONTEXT.md in a parent's workspace. warning is "" unless the text was cut.
 func ReadContext(workspace *os.Root) (text, warning string, err error) {
 	data, more, err := beneath.ReadFile(workspace, ContextFile, maxContext)
 	if errors.Is(err, os.ErrNotExist) {
@@ -48,7 +48,7 @@ func ReadContext(workspace *os.Root) (text, warning string, err error) {
 	return string([]rune(text)[:ContextLimit]), warning, nil
 }
 
-// Prompt is the whole text for a child, in the parts and order of MassGen.
+// Prompt returns the whole text for a child, in MassGen's parts and order.
 func Prompt(system, about, task string) string {
 	var text strings.Builder
 	if system != "" {

@@ -13,22 +13,22 @@ import (
 	"torno/delegation"
 )
 
-// Command is what to run.
+// Command says which program to run, and how.
 type Command struct {
 	Argv    []string
 	Dir     string
 	Timeout time.Duration
 }
 
-// End is how a process ended.
+// End describes how a process ended.
 type End struct {
 	Reason         delegation.Reason
 	ExitCode       int
-	Stdout, Stderr string // their ends
+	Stdout, Stderr string // the ends of the two streams
 	At             time.Time
 }
 
-// Process is a child that runs, or has run.
+// Process is a child that runs or has run.
 type Process struct {
 	Began time.Time
 
@@ -38,10 +38,10 @@ type Process struct {
 	cancel chan struct{}
 	once   sync.Once
 	done   chan struct{}
-	end    End // when done is closed
+	end    End // valid after done is closed
 }
 
-// step is a signal, and how long it has before the next one.
+// step is a signal, and how long to wait before the next one.
 type step struct {
 	signal syscall.Signal
 	wait   time.Duration
@@ -58,11 +58,11 @@ func Start(c Command) (*Process, error) {
 		return nil, errors.New("there is no command")
 	}
 	p := &Process{Began: time.Now(), cancel: make(chan struct{}), done: make(chan struct{})}
-	p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // carry ends all of its group, step by step
+	p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // carry ends the whole group, step by step
 	p.cmd.Dir, p.cmd.Env = c.Dir, environment(os.Environ())
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = time.Second // for pipes that others of the group hold
+	p.cmd.WaitDelay = time.Second // because other processes of the group may hold the pipes
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// environment is the parent's, without what tells Claude Code that it runs within itself.
+// environment returns the parent's environment without the variable that tells Claude Code that it runs within itself.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(entry string) bool { return strings.HasPrefix(entry, "CLAUDECODE=") })
 }
 
-// carry is the whole life of a process.
+// carry waits until the process ends, or ends it, and then records its end.
 func (p *Process) carry(timeout time.Duration) {
 	exited := make(chan struct{})
 	go func() {
@@ -94,7 +94,7 @@ func (p *Process) carry(timeout time.Duration) {
 		reason = delegation.ReasonCancelled
 		p.endBy(onCancel, exited)
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // what is left of the group
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // the rest of the group
 	<-exited
 	p.end = End{Reason: reason, ExitCode: exitCode(p.cmd.ProcessState), Stdout: p.out.text(), Stderr: p.err.text(), At: time.Now()}
 	close(p.done)
@@ -112,7 +112,7 @@ func (p *Process) endBy(steps []step, exited <-chan struct{}) {
 	}
 }
 
-// exitCode is as a shell has it: 128 and the signal.
+// exitCode returns the code that a shell would report: 128 plus the signal for a killed process.
 func exitCode(state *os.ProcessState) int {
 	if state == nil {
 		return -1
@@ -123,19 +123,19 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// Cancel ends the process, and does not wait.
+// Cancel asks for the end of the process, and does not wait for it.
 func (p *Process) Cancel() { p.once.Do(func() { close(p.cancel) }) }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// End is how it ended, when Done is closed.
+// End waits until the process has ended, and returns how it ended.
 func (p *Process) End() End {
 	<-p.done
 	return p.end
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of the text written to it.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

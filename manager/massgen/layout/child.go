@@ -13,10 +13,10 @@ import (
 	"torno/internal/beneath"
 )
 
-// maxTask is how much of a task is kept and read.
+// maxTask bounds how much of a task is kept and read.
 const maxTask = 1 << 20
 
-// SaveTask keeps the whole task of a child, with which it can be continued.
+// SaveTask keeps the whole task of a child. The child can be continued with it.
 func (t *Tree) SaveTask(id delegation.SubagentID, task string) error {
 	dir, err := t.child(id)
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *Tree) SaveTask(id delegation.SubagentID, task string) error {
 	return write(dir, taskName, []byte(task))
 }
 
-// Task is what SaveTask has kept. Without it the error is fs.ErrNotExist.
+// Task returns the task that SaveTask has kept. If there is none, the error is fs.ErrNotExist.
 func (t *Tree) Task(id delegation.SubagentID) (string, error) {
 	dir, err := beneath.Step(t.root, id.String())
 	if err != nil {
@@ -40,7 +40,8 @@ func (t *Tree) Task(id delegation.SubagentID) (string, error) {
 	return string(data), err
 }
 
-// Workspace makes the workspace of a child in the tree, and opens it. A link to another one, of LinkWorkspace, goes.
+// Workspace makes the workspace of a child in the tree, and opens it. It first removes a link that LinkWorkspace has
+// made.
 func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
 	dir, err := t.child(id)
 	if err != nil {
@@ -55,20 +56,21 @@ func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
 	return enter(dir, workspaceDir)
 }
 
-// WorkspacePath is where that is, in a tree of the directory above.
+// WorkspacePath returns the path of the workspace that Workspace makes. The tree lies in the directory above.
 func WorkspacePath(above string, id delegation.SubagentID) string {
 	return filepath.Join(above, subagents, id.String(), workspaceDir)
 }
 
-// LinkWorkspace makes the workspace of a child a link to where it is. The link is for people and screens: nothing of Torno follows it.
+// LinkWorkspace makes the workspace of a child a link to its actual place. The link is for people and screens; Torno
+// itself never follows it.
 func (t *Tree) LinkWorkspace(id delegation.SubagentID, workspace string) error {
 	return t.link(id, workspaceDir, workspace)
 }
 
-// ProfilesDir is where the active profiles of a workspace are, for MassGen's own server.
+// ProfilesDir is the directory of a workspace's active profiles, for MassGen's own server.
 const ProfilesDir = ".massgen/subagent_types"
 
-// SaveProfile writes an active profile of a workspace.
+// SaveProfile writes an active profile of a workspace, unless the file has that text already.
 func SaveProfile(workspace *os.Root, name string, source []byte) error {
 	here, err := workspace.OpenRoot(".")
 	if err != nil {
@@ -90,7 +92,7 @@ func SaveProfile(workspace *os.Root, name string, source []byte) error {
 	return write(here, "SUBAGENT.md", source)
 }
 
-// write writes a file whole.
+// write replaces a file whole or not at all.
 func write(dir *os.Root, name string, data []byte) (err error) {
 	temp, err := renameio.NewPendingFile(name, renameio.WithRoot(dir), renameio.WithPermissions(0o644))
 	if err != nil {
@@ -106,7 +108,7 @@ func write(dir *os.Root, name string, data []byte) (err error) {
 	return flush(dir)
 }
 
-// link makes a link of a child to a directory. Where there is another link it is replaced, and anything else stays and is an error.
+// link makes a link in a child's directory. It replaces another link. Anything else stays, and is an error.
 func (t *Tree) link(id delegation.SubagentID, name, target string) error {
 	dir, err := t.child(id)
 	if err != nil {

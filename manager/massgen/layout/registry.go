@@ -17,15 +17,15 @@ import (
 	"torno/manager/massgen"
 )
 
-// The bounds of a registry.
+// These constants bound a registry.
 const (
 	maxRegistry = 8 << 20
 	maxEntries  = 10000
-	taskPreview = 200 // characters of a task in it
-	listPreview = 100 // characters of a task where children are listed
+	taskPreview = 200 // characters of a task in the registry
+	listPreview = 100 // characters of a task in a list of children
 )
 
-// Registry is which children a parent has had.
+// Registry lists the children that a parent has had.
 type Registry struct {
 	ParentAgentID  string  `json:"parent_agent_id"`
 	OrchestratorID string  `json:"orchestrator_id"`
@@ -48,8 +48,8 @@ type Entry struct {
 	LastContinuedAt string         `json:"last_continued_at,omitempty"`
 }
 
-// SaveRegistry writes the registry. Each entry is continuable: by its session, or from its context where it has none. Of entries that make it
-// longer than is read again, the oldest go.
+// SaveRegistry writes the registry. It marks every entry as continuable: by its session, or from its context if it has
+// no session. It drops the oldest entries if the registry would be longer than Registry can read again.
 func (t *Tree) SaveRegistry(registry Registry) error {
 	registry.Subagents = slices.Clone(registry.Subagents)
 	for i := range registry.Subagents {
@@ -76,7 +76,7 @@ func (t *Tree) SaveRegistry(registry Registry) error {
 	return write(t.root, registryName, data)
 }
 
-// Registry reads the registry. Without one it is empty. An entry whose id is none is left out.
+// Registry reads the registry. A missing registry reads as empty. Registry leaves out an entry whose ID is not valid.
 func (t *Tree) Registry() (Registry, error) {
 	data, more, err := beneath.ReadFile(t.root, registryName, maxRegistry)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,16 +95,16 @@ func (t *Tree) Registry() (Registry, error) {
 	return registry, nil
 }
 
-// lockTime is how long an update waits for another one.
+// lockTime bounds how long an update waits for another update.
 const lockTime = 5 * time.Second
 
-// Update changes the registry as it is now. Of several processes that share a workspace one does so at a time.
+// Update changes the registry as it is now. If several processes share a workspace, only one of them updates at a time.
 func (t *Tree) Update(change func(*Registry)) error {
 	lock, err := t.lock()
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", registryName, err)
 	}
-	defer lock.Close() // which gives the lock back
+	defer lock.Close() // gives the lock back
 	registry, err := t.Registry()
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (t *Tree) Update(change func(*Registry)) error {
 	return t.SaveRegistry(registry)
 }
 
-// lock takes the registry's lock. The file is never removed, so that all lock the same one.
+// lock takes the registry's lock. The file is never removed, so all processes lock the same file.
 func (t *Tree) lock() (*os.File, error) {
 	file, err := t.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -138,7 +138,7 @@ func (t *Tree) lock() (*os.File, error) {
 	return file, nil
 }
 
-// Find is the newest entry of a child, or nil.
+// Find returns the newest entry of a child, or nil.
 func (r *Registry) Find(id string) *Entry {
 	for i := len(r.Subagents) - 1; i >= 0; i-- {
 		if r.Subagents[i].SubagentID == id {
@@ -148,7 +148,7 @@ func (r *Registry) Find(id string) *Entry {
 	return nil
 }
 
-// Put puts an entry in the place of the child's earlier one, at the end.
+// Put removes the child's earlier entry and appends the new one.
 func (r *Registry) Put(entry Entry) {
 	r.Subagents = slices.DeleteFunc(r.Subagents, func(old Entry) bool { return old.SubagentID == entry.SubagentID })
 	r.Subagents = append(r.Subagents, entry)
@@ -156,7 +156,7 @@ func (r *Registry) Put(entry Entry) {
 
 var errNoRegistry = errors.New("it has no form of a registry that MassGen writes")
 
-// parseRegistry reads both forms: a list of entries, and the older object whose keys are the ids.
+// parseRegistry reads both forms: a list of entries, and the older object whose keys are the IDs.
 func parseRegistry(data []byte) (Registry, error) {
 	var form struct {
 		ParentAgentID  string          `json:"parent_agent_id"`
@@ -194,10 +194,10 @@ func parseRegistry(data []byte) (Registry, error) {
 	return registry, nil
 }
 
-// Preview is a task as it is listed.
+// Preview returns a task as a list shows it.
 func Preview(task string) string { return shorten(task, listPreview) }
 
-// shorten is the beginning of a text in characters.
+// shorten returns the beginning of a text, counted in characters.
 func shorten(text string, characters int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), characters)])

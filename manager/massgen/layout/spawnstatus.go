@@ -2,7 +2,7 @@ package layout
 
 import "torno/manager/massgen/outcome"
 
-// Started is a child of a blocking call that is at work.
+// Started describes a child of a blocking call that is at work.
 type Started struct {
 	SubagentID string `json:"subagent_id"`
 	Task       string `json:"task"`
@@ -13,7 +13,7 @@ type Started struct {
 	LogPath    string `json:"log_path"`
 }
 
-// SaveSpawning writes, before the children of a blocking call start, what they are.
+// SaveSpawning describes the children of a blocking call, before they start.
 func (t *Tree) SaveSpawning(startedAt string, children []Started) error {
 	return save(t.root, statusName, struct {
 		Status    string    `json:"status"`
@@ -22,7 +22,7 @@ func (t *Tree) SaveSpawning(startedAt string, children []Started) error {
 	}{"spawning", startedAt, append([]Started{}, children...)})
 }
 
-// SaveSpawned writes what a blocking call has come to.
+// SaveSpawned writes the results of a blocking call.
 func (t *Tree) SaveSpawned(startedAt, completedAt string, results []outcome.Result) error {
 	return save(t.root, statusName, struct {
 		Status      string           `json:"status"`

@@ -12,7 +12,7 @@ import (
 	"torno/manager/massgen/carry"
 )
 
-// The names of the layout.
+// These are the names of the layout.
 const (
 	subagents    = "subagents"
 	registryName = "_registry.json"
@@ -24,10 +24,10 @@ const (
 	workspaceDir = "workspace"
 )
 
-// Tree is the directory subagents of a workspace or of MassGen's logs.
+// Tree is the directory "subagents" of a workspace or of MassGen's logs.
 type Tree struct{ root *os.Root }
 
-// Open opens subagents below a directory, and makes it where it is not there.
+// Open opens the directory "subagents" below a directory, and makes it if it is missing.
 func Open(above *os.Root) (*Tree, error) {
 	root, err := enter(above, subagents)
 	if err != nil {
@@ -36,7 +36,7 @@ func Open(above *os.Root) (*Tree, error) {
 	return &Tree{root}, nil
 }
 
-// OpenExisting is Open, and makes nothing. Without the directory the error is fs.ErrNotExist.
+// OpenExisting opens like Open, but makes nothing. If the directory is missing, the error is fs.ErrNotExist.
 func OpenExisting(above *os.Root) (*Tree, error) {
 	root, err := beneath.Step(above, subagents)
 	if err != nil {
@@ -45,18 +45,17 @@ func OpenExisting(above *os.Root) (*Tree, error) {
 	return &Tree{root}, nil
 }
 
-// Close gives the directory back.
+// Close closes the handle of the directory.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// enter opens a directory, which it makes where it is not there, as its parent's owner has it. A link is refused.
+// enter opens a directory. If it is missing, enter makes it and gives it to its parent's owner. It refuses a link.
 func enter(parent *os.Root, name string) (*os.Root, error) {
 	return carry.Enter(parent, name)
 }
 
-// Child opens the directory of a child, and makes it where it is not there.
+// Child opens the directory of a child, and makes it if it is missing.
 func (t *Tree) Child(id delegation.SubagentID) (*os.Root, error) { return t.child(id) }
 
-// child opens the directory of a child.
 func (t *Tree) child(id delegation.SubagentID) (*os.Root, error) {
 	if id.IsZero() {
 		return nil, errors.New("a child without an id has no directory")
@@ -64,7 +63,7 @@ func (t *Tree) child(id delegation.SubagentID) (*os.Root, error) {
 	return enter(t.root, id.String())
 }
 
-// encode is a value as MassGen writes it, with an indent of two.
+// encode writes a value as MassGen does, with an indent of two.
 func encode(value any) ([]byte, error) { return json.MarshalIndent(value, "", "  ") }
 
 func save(dir *os.Root, name string, value any) error {
@@ -84,7 +83,7 @@ func flush(dir *os.Root) error {
 	return errors.Join(held.Sync(), held.Close())
 }
 
-// Metadata says whose child it is.
+// Metadata says which parent a child belongs to.
 type Metadata struct {
 	SubagentID    string `json:"subagent_id"`
 	ParentAgentID string `json:"parent_agent_id"`
@@ -103,8 +102,9 @@ func (t *Tree) SaveMetadata(id delegation.SubagentID, metadata Metadata) error {
 	return save(dir, metadataName, metadata)
 }
 
-// LinkLiveLogs makes the link live_logs of a child to where it writes its logs, before the child starts. The link is for MassGen's
-// screens: nothing of Torno follows it. Where there is another link it is replaced, and anything else stays and is an error.
+// LinkLiveLogs makes the link live_logs of a child, before the child starts. It points to the place where the child
+// will write its logs. The link is for MassGen's screens; Torno itself never follows it. LinkLiveLogs replaces another
+// link. Anything else stays, and is an error.
 func (t *Tree) LinkLiveLogs(id delegation.SubagentID, workspace string) error {
 	if !filepath.IsAbs(workspace) {
 		return fmt.Errorf("the workspace %s is not absolute", workspace)

@@ -16,8 +16,8 @@ import (
 // Files reads a file of settings by its path, up to a bound.
 type Files func(path string) ([]byte, error)
 
-// Parse reads the argv of MassGen's server, of which nothing is required here: without --workspace-path the workspace is the directory work.
-// The warnings are for the log.
+// Parse reads the argv of MassGen's server. No option is required: without --workspace-path the workspace is the
+// directory work. The warnings are for the log.
 func Parse(args []string, work string, files Files) (Settings, []string, error) {
 	all := args
 	p := parser{settings: defaults(), files: files, agentsWrite: func(path string) bool { return AgentsWrite(all, work, path) }}
@@ -48,13 +48,14 @@ func Parse(args []string, work string, files Files) (Settings, []string, error) 
 	return p.settings, append(p.warnings, warnings...), err
 }
 
-// TempOption is the option with the directory of the peers' workspaces.
+// These options name directories: TempOption the directory of the peers' workspaces, workspaceOption the agent's own
+// workspace.
 const (
 	TempOption      = "--agent-temporary-workspace"
 	workspaceOption = "--workspace-path"
 )
 
-// Value is the value that an argv gives an option, "" for none.
+// Value returns the value that an argv gives to an option, or "".
 func Value(args []string, option string) (given string) {
 	for len(args) > 0 {
 		name, value, joined := strings.Cut(args[0], "=")
@@ -69,7 +70,8 @@ func Value(args []string, option string) (given string) {
 	return given
 }
 
-// AgentsWrite says whether a path of an argv leads below a directory into which agents write: the workspace, or their peers'.
+// AgentsWrite reports whether a path of an argv leads below a directory where agents write: the workspace, or the
+// directory of the peers' workspaces.
 func AgentsWrite(args []string, work, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(work, path)
@@ -83,11 +85,11 @@ type parser struct {
 	settings Settings
 	warnings []string
 	files    Files
-	// agentsWrite says whether a path leads below a directory into which agents write.
+	// agentsWrite reports whether a path leads below a directory where agents write.
 	agentsWrite func(path string) bool
 }
 
-// options are MassGen's, and --profile, which is ours.
+// options returns a setter for each of MassGen's options, and for --profile, which is ours.
 func (p *parser) options() map[string]func(string) error {
 	s := &p.settings
 	return map[string]func(string) error{
@@ -101,7 +103,7 @@ func (p *parser) options() map[string]func(string) error {
 		"--orchestrator-config-file": p.file(p.orchestrator),
 		"--context-paths-file":       p.file(p.contextPaths),
 		"--coordination-config-file": p.coordinationFile,
-		"--delegation-directory":     func(string) error { return nil }, // the outbox, which the server has opened already
+		"--delegation-directory":     func(string) error { return nil }, // the outbox; the server has opened it already
 		"--hook-dir":                 func(string) error { return nil }, // results come with the answers of tools
 	}
 }
@@ -119,7 +121,7 @@ func number(into *int) func(string) error {
 	}
 }
 
-// prefix is a list of texts as JSON.
+// prefix parses a JSON list of texts.
 func (p *parser) prefix(value string) error {
 	if err := json.Unmarshal([]byte(value), &p.settings.Prefix); err != nil {
 		return errors.Join(refusal("subagent_host_launch_prefix must contain only non-empty string tokens"), err)
@@ -127,7 +129,7 @@ func (p *parser) prefix(value string) error {
 	return nil
 }
 
-// file has a file's content parsed.
+// file returns a setter that reads the named file and parses its content.
 func (p *parser) file(parse func([]byte) error) func(string) error {
 	return func(path string) error {
 		if path == "" {

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// Host is what is known of where the server runs.
+// Host describes the place where the server runs.
 type Host struct {
 	InContainer bool  // /.dockerenv exists
-	Outbox      bool  // there is a directory in which requests are left
-	Nobody      error // why nobody serves it; nil where a watcher does
+	Outbox      bool  // there is a directory for requests
+	Nobody      error // why nobody serves the outbox; nil if a watcher does
 }
 
-// Way is where a child runs.
+// Way says where a child runs.
 type Way struct {
 	Mode    Mode
-	Prefix  []string // of the command, in Isolated
+	Prefix  []string // put before the command, in Isolated
 	Warning string   // for the child's result, or ""
 }
 
-// MassGen's texts.
+// These texts are MassGen's.
 const (
 	fellBack    = "Subagent runtime isolation prerequisites unavailable; using explicit fallback mode 'inherited'. Configure coordination.subagent_host_launch_prefix to restore isolated launch behavior."
 	noBridge    = "Subagent runtime isolation requested, but parent runtime is containerized and no host launch bridge is configured. Configure coordination.subagent_host_launch_prefix for isolated launch, or set coordination.subagent_runtime_fallback_mode: inherited to explicitly opt into shared-runtime fallback."
@@ -27,11 +27,11 @@ const (
 	noDirectory = "Subagent runtime mode 'delegated' requires delegation_directory to be set. The delegation directory is the shared path for container-to-host communication."
 )
 
-// unboxed stands beside each result of a child that has no sandbox.
+// unboxed is the warning in each result of a child without a sandbox.
 const unboxed = "This subagent runs outside a sandbox, with all rights of its parent, because the settings say so."
 
-// Choose says where a child runs. A watcher that serves is taken in both modes that want a runtime of its own, whether or not this is a
-// container: it is there, so nothing need be guessed from a file's name.
+// Choose decides where a child runs. In the modes isolated and delegated it uses the watcher if one serves, whether or
+// not this is a container. A watcher that serves is proof enough, so Choose need not guess from the name of a file.
 func (s Settings) Choose(h Host) (Way, error) {
 	if s.Mode == Inherited {
 		return Way{Mode: Inherited, Warning: unboxed}, nil
@@ -48,7 +48,7 @@ func (s Settings) Choose(h Host) (Way, error) {
 	return Way{}, s.noWay(h)
 }
 
-// noWay says why a child cannot run, and what to do: MassGen's text, and why nobody serves.
+// noWay returns the reason why a child cannot run, and the next step: MassGen's text, and why nobody serves.
 func (s Settings) noWay(h Host) error {
 	var theirs error
 	switch {

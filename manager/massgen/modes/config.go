@@ -10,7 +10,7 @@ import (
 	"torno/manager/massgen/team"
 )
 
-// agentConfigs are the configurations of the parents.
+// agentConfigs reads the configurations of the parents.
 func (p *parser) agentConfigs(data []byte) error {
 	if err := json.Unmarshal(data, &p.settings.Agents); err != nil {
 		return fmt.Errorf("it is no list of agents: %w", err)
@@ -18,7 +18,7 @@ func (p *parser) agentConfigs(data []byte) error {
 	return nil
 }
 
-// orchestrator is subagent_orchestrator. Keys of it that are not for children's teams are not looked at.
+// orchestrator reads subagent_orchestrator. It ignores keys that do not concern the teams of children.
 func (p *parser) orchestrator(data []byte) error {
 	o := struct {
 		Agents         []team.Agent `json:"agents"`
@@ -46,7 +46,7 @@ func (p *parser) orchestrator(data []byte) error {
 	return team.Check(p.settings.Orchestrator.Orchestrator)
 }
 
-// contextPaths are texts, or objects with a path.
+// contextPaths reads a list whose entries are texts, or objects with a path.
 func (p *parser) contextPaths(data []byte) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -71,8 +71,9 @@ func (p *parser) contextPaths(data []byte) error {
 	return nil
 }
 
-// coordinationFile reads a file of MassGen's, which has it in the workspace of its agent, where that agent can change it, and where it is gone reads
-// what a peer has left. So what such a file says of children outside a sandbox does not count: MassGen says it in the argv as well.
+// coordinationFile reads a settings file. MassGen keeps it in its agent's workspace, where the agent can change it. If
+// it is gone, the copy in a peer's workspace is read. So if agents can write the file, its settings for children
+// outside a sandbox do not count. MassGen gives these settings in the argv as well, and only the argv counts.
 func (p *parser) coordinationFile(path string) error {
 	argv := p.settings
 	if err := p.file(p.coordination)(path); err != nil || !p.agentsWrite(path) {
@@ -90,7 +91,7 @@ func (p *parser) coordinationFile(path string) error {
 	return nil
 }
 
-// coordination is orchestrator.coordination of a run configuration. Keys that are not for subagents are not looked at.
+// coordination reads orchestrator.coordination of a run configuration. It ignores keys that do not concern subagents.
 func (p *parser) coordination(data []byte) error {
 	s := &p.settings
 	var c struct {
@@ -156,7 +157,7 @@ func (b background) check() error {
 	return fmt.Errorf("injection_strategy %.50q is none of tool_result, user_message", b.Strategy)
 }
 
-// checkRounds checks the times of a child's rounds, which become its timeout_settings.
+// checkRounds checks the times of a child's rounds. They become the child's timeout_settings.
 func checkRounds(rounds map[string]any) error {
 	for key, value := range rounds {
 		seconds, isNumber := value.(float64)

@@ -9,28 +9,28 @@ import (
 	"torno/manager/massgen/team"
 )
 
-// Mode is where children run.
+// Mode says where children run.
 type Mode string
 
-// The modes.
+// These are the modes.
 const (
 	Isolated  Mode = "isolated"
 	Inherited Mode = "inherited"
 	Delegated Mode = "delegated"
 )
 
-// Settings is what a server of subagents is started with.
+// Settings holds the settings of a server of subagents.
 type Settings struct {
 	AgentID, OrchestratorID string
-	Workspace               string // the parent's
-	Project                 string // the directory with .agent
+	Workspace               string // the parent's workspace
+	Project                 string // the directory that holds .agent
 	InContainer             bool
 	Temp                    string // the directory of the peers' workspaces, or ""
-	Logs                    string // where logs of children are kept, or ""
-	Profile                 string // the host's profile for children; "" is for the set to choose
+	Logs                    string // where the logs of children are kept, or ""
+	Profile                 string // the host's profile for children; "" lets the set choose
 
 	MaxConcurrent int
-	Default       int // seconds that a child may run
+	Default       int // seconds that a child may run by default
 	Min, Max      int
 
 	Mode     Mode
@@ -39,10 +39,10 @@ type Settings struct {
 
 	Agents       []team.Agent // the parents' configurations
 	Orchestrator Orchestrator
-	ContextPaths []string // the parent's own
-	Types        []string // nil is DefaultTypes
+	ContextPaths []string // the parent's own context paths
+	Types        []string // nil means DefaultTypes
 	Rounds       map[string]any
-	Background   bool // whether calls may have their children work in the background
+	Background   bool // whether calls may let their children work in the background
 }
 
 // Orchestrator is subagent_orchestrator.
@@ -53,21 +53,21 @@ type Orchestrator struct {
 	SkipSynthesis  bool
 }
 
-// DefaultTypes are the kinds of subagents that are on where nothing names any.
+// DefaultTypes are the kinds of subagents that are on if the settings name none.
 var DefaultTypes = []string{"evaluator", "explorer", "researcher", "critic"}
 
 func defaults() Settings {
 	return Settings{MaxConcurrent: 3, Default: 300, Min: 60, Max: 600, Mode: Isolated, Background: true}
 }
 
-// refusal is a text of MassGen's, to the letter.
+// refusal is one of MassGen's texts, to the letter.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
-// check says what is wrong, in MassGen's order, and what will be changed.
+// check returns the first mistake in MassGen's order, and warns of the values that will be changed.
 func (s *Settings) check() (warnings []string, err error) {
 	switch {
 	case s.Min <= 0:
@@ -99,5 +99,5 @@ const (
 	maxSeconds    = 31 * 24 * 3600
 )
 
-// Clamp is how many seconds a child may run that asks for so many; 0 asks for nothing.
+// Clamp brings a requested number of seconds into the range that a child may run. 0 means the default.
 func (s Settings) Clamp(seconds int) int { return max(s.Min, min(s.Max, cmp.Or(seconds, s.Default))) }

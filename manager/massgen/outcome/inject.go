@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// frame is what in a child's text looks like a part of the frame around it.
+// frame matches text of a child that looks like a part of the frame around it.
 var frame = regexp.MustCompile(`(?i)<(\s*/?\s*(?:subagent_result|answer|workspace|token_usage|execution_time|completion_percentage)\b)`)
 
-// bars are as long as a banner's bar, or longer.
+// bars matches bars that are at least as long as a banner's bar.
 var bars = regexp.MustCompile(`={60,}`)
 
-// Inject is the text with which a parent's model learns what its children in the background have done. The answers are the
-// children's words: what looks like a part of the frame is escaped in them.
+// Inject returns the text that tells a parent's model about the work of its children in the background. The answers are
+// the children's words, so Inject escapes everything in them that looks like a part of the frame.
 func Inject(results ...Result) string {
 	bar := strings.Repeat("=", 60)
 	var text strings.Builder
@@ -55,7 +55,7 @@ func escape(text string) string {
 	return escaped.String()
 }
 
-// unframe leaves a child's text as it is but for what would end or begin a frame, or draw a banner's bar.
+// unframe changes a child's text only where it would end or begin a frame, or draw a banner's bar.
 func unframe(text string) string {
 	text = frame.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "&lt;$1")
 	return bars.ReplaceAllString(text, strings.Repeat("=", 59))

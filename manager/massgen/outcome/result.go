@@ -10,7 +10,7 @@ import (
 	"torno/manager/massgen"
 )
 
-// Result is the SubagentResult of MassGen. Its JSON has MassGen's keys.
+// Result is MassGen's SubagentResult. Its JSON has MassGen's keys.
 type Result struct {
 	SubagentID    string         `json:"subagent_id"`
 	Status        massgen.Status `json:"status"`
@@ -27,20 +27,20 @@ type Result struct {
 	SubagentType  string         `json:"subagent_type,omitempty"`
 }
 
-// TokenUsage is what a child has spent at its models.
+// TokenUsage counts the tokens and the cost of a child's models.
 type TokenUsage = remains.TokenUsage
 
-// Saved is what was found of a run that did not come to its end.
+// Saved holds the remains of a run that did not come to its end.
 type Saved = remains.Saved
 
-// End is how a run ended for its parent.
+// End describes how a run ended for its parent.
 type End struct {
 	SubagentID string
 	Status     delegation.Status
 	ExitCode   int
 	StderrTail string
 	GaveUp     bool   // the parent waits no longer, or has cancelled; there may be no response
-	Answer     string // of the answer file, as it is
+	Answer     string // text of the answer file, unchanged
 	Workspace  string
 	LogPath    string
 	Seconds    float64
@@ -49,7 +49,7 @@ type End struct {
 	Warnings   []string
 }
 
-// Judge makes the result. Where the time was up, or the parent has given up, it goes by what was saved:
+// Judge makes the result. If the time was up, or the parent gave up, the saved remains decide:
 //
 //	an answer, and the last phase or a winner   completed_but_timeout
 //	an answer                                   partial
@@ -89,7 +89,7 @@ func (r *Result) salvage(end End, saved Saved) {
 	}
 }
 
-// first is the beginning of a text in characters, as MassGen counts them.
+// first returns the beginning of a text, counted in characters as MassGen counts them.
 func first(text string, characters int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if utf8.RuneCountInString(text) <= characters {
@@ -98,7 +98,7 @@ func first(text string, characters int) string {
 	return string([]rune(text)[:characters])
 }
 
-// JoinWarnings joins warnings as MassGen does, each of them once.
+// JoinWarnings joins warnings as MassGen does. It takes each warning once.
 func JoinWarnings(warnings ...string) string {
 	var once []string
 	seen := map[string]bool{"": true}
@@ -111,7 +111,8 @@ func JoinWarnings(warnings ...string) string {
 	return strings.Join(once, " | ")
 }
 
-// Summary counts the results of a blocking call. A result that is complete although its time was up counts twice.
+// Summary counts the results of a blocking call. A result that is complete although its time was up counts twice, as
+// completed and as timeout.
 type Summary struct {
 	Total     int `json:"total"`
 	Completed int `json:"completed"`
@@ -119,7 +120,7 @@ type Summary struct {
 	Timeout   int `json:"timeout"`
 }
 
-// Blocking is the answer of spawn_subagents that has waited for its children.
+// Blocking is the answer of a spawn_subagents that has waited for its children.
 type Blocking struct {
 	Success   bool              `json:"success"`
 	Operation massgen.Operation `json:"operation"`
@@ -148,7 +149,8 @@ func Summarise(results []Result) Blocking {
 	return answer
 }
 
-// Pointer is what MassGen shows of a child in passing: a status of four, and the beginning of its answer.
+// Pointer returns the short form that MassGen uses to mention a child: one of four statuses, and the beginning of its
+// answer.
 func Pointer(result Result) (status massgen.Status, summary string) {
 	status = result.Status
 	switch result.Status {

@@ -12,7 +12,7 @@ import (
 //go:embed builtin/*/SUBAGENT.md
 var builtInFiles embed.FS
 
-// Template is an example of a SUBAGENT.md, for the directory _template.
+// Template returns an example of a SUBAGENT.md, for the directory _template.
 func Template() []byte {
 	data, err := builtInFiles.ReadFile("builtin/" + template + "/SUBAGENT.md")
 	if err != nil {
@@ -21,7 +21,7 @@ func Template() []byte {
 	return data
 }
 
-// BuiltIn are the profiles that are always there, in the order of their names.
+// BuiltIn returns the profiles that are always there, sorted by name.
 func BuiltIn() []Profile {
 	entries, err := builtInFiles.ReadDir("builtin")
 	if err != nil {
@@ -46,7 +46,8 @@ func BuiltIn() []Profile {
 	return all
 }
 
-// All are the built-in profiles and those of directories, each of which replaces what came before it under the same name.
+// All returns the built-in profiles and the profiles of directories. A profile of a directory replaces a built-in
+// profile of the same name, and a profile of an earlier directory.
 func All(directories ...*os.Root) (profiles []Profile, warnings []string, err error) {
 	theirs, warnings, err := Load(directories...)
 	if err != nil {

@@ -1,21 +1,21 @@
-// Package profile reads MassGen's kinds of subagents: a directory for each, with a file SUBAGENT.md.
+// Package profile reads MassGen's kinds of subagents. Each kind has a directory with a file SUBAGENT.md.
 //
 //	---
-//	name: critic                       # the directory's name, unless it is given
-//	description: Finds what is wrong.  # required; a profile without one is skipped with a warning
+//	name: critic                       # default: the name of the directory
+//	description: Finds what is wrong.  # required; a profile without it is skipped with a warning
 //	skills: [review]
 //	expected_input: [the draft]
 //	---
 //	You are a critic. ...              # the system prompt
 //
-//	profiles, warnings, err := profile.Load(builtIn, project) // each an *os.Root of a directory of directories; nil is none
+//	profiles, warnings, err := profile.Load(builtIn, project) // each an *os.Root of directories; nil is skipped
 //
 // # Promises
 //
-// The four keys above are all. Another key, a key that is there twice, and a value of another type are errors, with the file and
-// the line. Of two profiles whose names differ in case alone the later directory's counts, so that a project replaces what is built
-// in. The directory _template is an example and is skipped.
+// Only the four keys above are allowed. An unknown key, a key that occurs twice and a value of a wrong type are errors
+// that name the file and the line. If the names of two profiles differ only in case, the profile of the later directory
+// counts, so a project can replace a built-in profile. The directory _template is an example and is skipped.
 //
-// A file is opened by handle, as a regular file with one name and without links, up to a bound; an alias of YAML is refused, so
-// a short file cannot become a long one.
+// The package opens a file by handle, up to a bound, and follows no link. The file must be regular and have a single
+// name. The package refuses a YAML alias, so a short file cannot become a long one.
 package profile

@@ -12,17 +12,17 @@ import (
 	"torno/internal/beneath"
 )
 
-// The bounds of what is read.
+// These constants bound how much is read.
 const (
 	maxFile     = 256 << 10
-	maxProfiles = 200 // of a directory
+	maxProfiles = 200 // per directory
 )
 
 // template is the directory with an example.
 const template = "_template"
 
-// Load reads the profiles of directories, each of which replaces what the ones before it have under the same name. They
-// come in the order of their names. The warnings say which profiles were skipped.
+// Load reads the profiles of directories. A profile replaces a profile of the same name from an earlier directory. Load
+// returns the profiles sorted by name. The warnings say which profiles were skipped.
 func Load(directories ...*os.Root) (profiles []Profile, warnings []string, err error) {
 	byName := map[string]Profile{}
 	for _, dir := range directories {
@@ -45,7 +45,7 @@ func Load(directories ...*os.Root) (profiles []Profile, warnings []string, err e
 	return profiles, warnings, nil
 }
 
-// load reads the profiles of one directory, in the order of its names.
+// load reads the profiles of one directory, in the order of the directory names.
 func load(root *os.Root) (profiles []Profile, warnings []string, err error) {
 	held, err := root.Open(".")
 	if err != nil {
@@ -71,7 +71,7 @@ func load(root *os.Root) (profiles []Profile, warnings []string, err error) {
 			warnings = append(warnings, err.Error())
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			continue // a directory of something else
+			continue // a directory for something else
 		case err != nil:
 			return nil, nil, err
 		}

@@ -17,18 +17,18 @@ type Profile struct {
 	Skills        []string
 	ExpectedInput []string
 	SystemPrompt  string
-	Source        []byte // the file, as it is
+	Source        []byte // the unchanged file
 }
 
 var keys = []string{"name", "description", "skills", "expected_input"}
 
-// errNoDescription says that a profile is skipped.
+// errNoDescription means that the profile is skipped.
 var errNoDescription = errors.New("has no description, so it is skipped. Add a line 'description: …' to it")
 
-// maxName is the longest name of a profile in characters.
+// maxName bounds the name of a profile, in characters.
 const maxName = 64
 
-// Parse reads a SUBAGENT.md. path and dir are for its errors, and for the name where the file gives none.
+// Parse reads a SUBAGENT.md. It uses path and dir in its errors, and dir as the name if the file gives none.
 func Parse(path, dir string, data []byte) (Profile, error) {
 	head, body, err := split(data)
 	if err != nil {
@@ -67,7 +67,7 @@ func Parse(path, dir string, data []byte) (Profile, error) {
 	return p, nil
 }
 
-// split takes the front matter, which begins in the second line of the file, from the text behind it.
+// split separates the front matter, which begins in the second line of the file, from the text after it.
 func split(data []byte) (head, body []byte, err error) {
 	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
@@ -87,7 +87,7 @@ func split(data []byte) (head, body []byte, err error) {
 	return head, body, nil
 }
 
-// mapping are the fields of the front matter, none of them unknown and none twice.
+// mapping returns the fields of the front matter. An unknown field, or a field that occurs twice, is an error.
 func mapping(path string, head []byte) (map[string]*yaml.Node, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(head, &document); err != nil {
@@ -114,14 +114,14 @@ func mapping(path string, head []byte) (map[string]*yaml.Node, error) {
 	return fields, nil
 }
 
-// refusal is a text of MassGen's, which begins as a sentence does, and the line.
+// refusal is one of MassGen's texts plus the line. The text begins like a sentence.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
-// line is the line of the file: the front matter begins in its second.
+// line returns the node's line in the file. The front matter begins in the second line.
 func line(node *yaml.Node) int { return node.Line + 1 }
 
 func text(path, key string, node *yaml.Node, into *string) error {
@@ -150,7 +150,7 @@ func texts(path, key string, node *yaml.Node, into *[]string) error {
 	return nil
 }
 
-// checkName accepts what can be the name of a directory everywhere, since MassGen writes active profiles into one.
+// checkName accepts only names that can name a directory everywhere, because MassGen writes active profiles into one.
 func checkName(name string) error {
 	bad := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// Child is what a run configuration is made for.
+// Child describes the child that a run configuration is made for.
 type Child struct {
 	ID           string
 	Workspace    string
 	Type         string
 	Agents       []Agent // as Resolve has chosen them
 	Refine       bool
-	TaskModel    string // of the task, for agents without a model
-	Fallback     string // where neither has one
+	TaskModel    string // the task's model, for agents without a model
+	Fallback     string // used if neither the agent nor the task has a model
 	ContextPaths []any  // each {path, permission}
 
-	MaxNewAnswers  int    // 0 is 3
-	AnswerStrategy string // final_answer_strategy; "" is synthesize for a team
+	MaxNewAnswers  int    // 0 means 3
+	AnswerStrategy string // final_answer_strategy; "" means synthesize for a team
 	SkipSynthesis  bool   // round_evaluator_skip_synthesis
-	Rounds         any    // subagent_round_timeouts, which are the child's timeout_settings; nil is none
+	Rounds         any    // subagent_round_timeouts, which become the child's timeout_settings; nil means none
 }
 
-// parentsOwn are the keys of a backend that belong to one agent and are never inherited.
+// parentsOwn lists the keys of a backend that belong to one agent and are never inherited.
 var parentsOwn = []string{
 	"cwd", "agent_id", "instance_id", "filesystem_session_id", "session_storage_base", "agent_temporary_workspace",
 }
 
-// Config is the run configuration of a child: a request's yaml_config.
+// Config returns the run configuration of a child: a request's yaml_config.
 func Config(c Child) map[string]any {
 	agents := make([]any, len(c.Agents))
 	for i, agent := range c.Agents {
@@ -71,7 +71,7 @@ func (c Child) once(orchestrator map[string]any) {
 	orchestrator["skip_final_presentation"] = c.Type != "round_evaluator" || c.SkipSynthesis
 }
 
-// agent is the nth agent of the child, in a directory of its own.
+// agent returns the nth agent of the child, with a directory of its own.
 func (c Child) agent(n int, source Agent) map[string]any {
 	backend := map[string]any{}
 	inherited, _ := source["backend"].(map[string]any)

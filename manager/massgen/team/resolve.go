@@ -8,28 +8,28 @@ import (
 // Agent is one agent of a run configuration, in MassGen's keys.
 type Agent map[string]any
 
-// Orchestrator is what subagent_orchestrator says of teams.
+// Orchestrator holds the settings for teams in subagent_orchestrator.
 type Orchestrator struct {
 	Agents      []Agent
 	Inherit     bool     // inherit_spawning_agent_backend
-	SharedTypes []string // shared_child_team_types; nil is round_evaluator alone, and "*" is all
+	SharedTypes []string // shared_child_team_types; nil means only round_evaluator, and "*" means all
 }
 
-// maxAgents is how many agents a team may have.
+// maxAgents bounds the number of agents in a team.
 const maxAgents = 10
 
-// errTooMany is how MassGen refuses a larger team.
+// errTooMany is MassGen's text when it refuses a larger team.
 const errTooMany refusal = "Cannot have more than 10 agents for subagents"
 
-// refusal is a text of MassGen's, to the letter: it begins as a sentence does.
+// refusal is one of MassGen's texts, to the letter: it begins like a sentence.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// defaultShared is which types have the common agents where the configuration does not say.
+// defaultShared lists the types that get the common agents if the configuration does not say.
 var defaultShared = []string{"round_evaluator"}
 
-// Check says whether there are too many common agents.
+// Check returns an error if there are too many common agents.
 func Check(o Orchestrator) error {
 	if len(o.Agents) > maxAgents {
 		return errTooMany
@@ -37,8 +37,9 @@ func Check(o Orchestrator) error {
 	return nil
 }
 
-// Resolve chooses the agents of a child: the common ones where its type shares them, else the spawning agent's own ones, or one made of its
-// backend, else the common ones, else all parents.
+// Resolve chooses the agents of a child. If the child's type shares the common agents, it takes those. Otherwise it
+// takes the first of these that exists: the spawning agent's own subagents, a single agent with the spawning agent's
+// backend, the common agents, all parents.
 func Resolve(subagentType string, o Orchestrator, parents []Agent, spawning string) ([]Agent, error) {
 	if err := Check(o); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func Resolve(subagentType string, o Orchestrator, parents []Agent, spawning stri
 	return parents, nil
 }
 
-// localTeam are the spawning agent's own subagents, or one made of its backend.
+// localTeam returns the spawning agent's own subagents, or a single agent with the spawning agent's backend.
 func localTeam(o Orchestrator, parents []Agent, spawning string, shared bool) ([]Agent, error) {
 	i := slices.IndexFunc(parents, func(parent Agent) bool { return parent["id"] == spawning })
 	if i < 0 {

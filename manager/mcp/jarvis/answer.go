@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	maxShown = 28_000 // bytes of JSON of an answer
+	maxShown = 28_000 // bytes of JSON per answer
 	maxTail  = 4_000
 )
 
-// answer is what Jarvis has of a run. Only its result is the child's.
+// answer is the result of a run in Jarvis's form. Only Result is the child's.
 type answer struct {
 	Agent    string   `json:"agent"`
 	Result   any      `json:"result"`
 	Duration int64    `json:"duration_ms"`
-	Cost     *float64 `json:"cost_usd"` // null where the host counts none
+	Cost     *float64 `json:"cost_usd"` // null if the host does not count the cost
 }
 
-// failed begins an error as Jarvis says it.
+// failed begins an error in Jarvis's words.
 func failed(desk *mcp.Desk, a *agentfile.Agent, kind agentfile.FailureKind) *mcp.Page {
 	return desk.Fail("").Printf("%s", (&agentfile.RunError{Agent: a.Name, Kind: kind}).Error())
 }
 
-// failure is the error of a run without an answer, nil where there is one.
+// failure returns the error page for a run without an answer. It returns nil if there is an answer.
 func (j *job) failure(desk *mcp.Desk, r manager.Result) *mcp.Page {
 	var page *mcp.Page
 	switch {
@@ -51,7 +51,7 @@ func (j *job) failure(desk *mcp.Desk, r manager.Result) *mcp.Page {
 	return page
 }
 
-// notCompleted is the error of a run that did not end by itself, or not well.
+// notCompleted returns the error page for a run that did not end by itself, or failed.
 func (j *job) notCompleted(desk *mcp.Desk, r manager.Result) *mcp.Page {
 	page := failed(desk, j.agent, agentfile.FailureCLI)
 	if r.Reason == delegation.ReasonExited && r.StderrTail == "" && j.offer.Agent == "claude" {
@@ -59,7 +59,7 @@ func (j *job) notCompleted(desk *mcp.Desk, r manager.Result) *mcp.Page {
 	} else {
 		page.Printf("it %s", desk.How(r))
 	}
-	if r.Error != nil { // the tails are its sentence
+	if r.Error != nil { // the tails only repeat its sentence
 		if r.Error.Hint != "" {
 			page.Printf("; %s", mcp.Words(r.Error.Hint))
 		}
@@ -77,7 +77,7 @@ func showTail(page *mcp.Page, head, text string) {
 	}
 }
 
-// success is an answer in words.
+// success returns the page for an answer in words.
 func (j *job) success(desk *mcp.Desk, r manager.Result) (*mcp.Page, error) {
 	page := desk.Page()
 	text, used := page.Stranger(r.Answer, maxShown)
@@ -88,7 +88,7 @@ func (j *job) success(desk *mcp.Desk, r manager.Result) (*mcp.Page, error) {
 	return page, j.put(page, text)
 }
 
-// structured is an answer that matches its schema.
+// structured returns the page for an answer that matches its schema.
 func (j *job) structured(desk *mcp.Desk, value json.RawMessage) (*mcp.Page, error) {
 	page := desk.Page()
 	j.note(page)
@@ -119,7 +119,7 @@ func (j *job) note(page *mcp.Page) {
 	}
 }
 
-// mismatch is the error of an answer that does not match, for programs.
+// mismatch is the error for an answer that does not match its schema, in a form for programs.
 type mismatch struct {
 	Agent    string              `json:"agent"`
 	Error    string              `json:"error"`
@@ -129,7 +129,7 @@ type mismatch struct {
 	Duration int64               `json:"duration_ms"`
 }
 
-// mismatched is the error of an answer that is not what its schema asks for.
+// mismatched returns the error page for an answer that does not match its schema.
 func (j *job) mismatched(desk *mcp.Desk, m *answerschema.Mismatch, why string) (*mcp.Page, error) {
 	page := desk.Fail("")
 	detail, _ := page.Stranger(m.Detail, maxTail)

@@ -23,17 +23,17 @@ type job struct {
 
 	agent   *agentfile.Agent
 	leave   func()
-	request string // of the run that is under way
-	fresh   bool   // the host has no conversation any more, and a new one was begun
-	retried bool   // it was told what is wrong with its answer
-	over    bool   // the call has its answer, or its error
+	request string // ID of the current run's request
+	fresh   bool   // the host had lost the conversation, and a new one began
+	retried bool   // it was told about the mistake in its answer
+	over    bool   // the call has its answer or its error
 	took    time.Duration
 	cost    float64
-	priced  bool // cost is all that the runs have cost
+	priced  bool // cost covers all runs
 	runs    int
 }
 
-// finish waits for the agent's end, and says what came of it.
+// finish waits for the agent's end, and returns the answer or the error.
 func (j *job) finish(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	for {
 		child, result, err := j.wait(ctx, desk)
@@ -75,7 +75,7 @@ func (j *job) wait(ctx context.Context, desk *mcp.Desk) (child mcp.Child, result
 	return child, result, err
 }
 
-// count adds what a run has taken.
+// count adds the time and the cost of a run.
 func (j *job) count(r manager.Result) {
 	if !r.StartedAt.IsZero() && !r.CompletedAt.IsZero() {
 		j.took += max(0, r.CompletedAt.Sub(r.StartedAt))
@@ -94,7 +94,8 @@ func (j *job) count(r manager.Result) {
 	}
 }
 
-// judge says what a run has come to. Where another one was begun in its place, it is waited for in the same way.
+// judge decides what follows from the end of a run. If it begins another run instead, again tells the caller to wait
+// for that run in the same way.
 func (j *job) judge(ctx context.Context, desk *mcp.Desk, child mcp.Child, r manager.Result) (again bool, page *mcp.Page, err error) {
 	if j.forgotten(r) {
 		return j.replace(desk, child, func() (mcp.Begun, error) {
@@ -123,12 +124,12 @@ func (j *job) judge(ctx context.Context, desk *mcp.Desk, child mcp.Child, r mana
 	return j.replace(desk, child, func() (mcp.Begun, error) { return j.tell(ctx, desk, mismatch) })
 }
 
-// forgotten says whether the host has turned the run down because it has nothing of the conversation.
+// forgotten reports whether the host has refused the run because it no longer has the conversation.
 func (j *job) forgotten(r manager.Result) bool {
 	return j.agent.Session && !j.fresh && r.Refused() && r.Error != nil && r.Error.Code == delegation.CodeSession
 }
 
-// unasked is why an agent is not told what is wrong with its answer, "" where it is.
+// unasked returns why an agent gets no second try after a wrong answer. It returns "" if the agent may try again.
 func (j *job) unasked(r manager.Result) string {
 	switch {
 	case j.retried:
@@ -141,17 +142,17 @@ func (j *job) unasked(r manager.Result) string {
 	return ""
 }
 
-// left is what is left of the agent's time.
+// left returns how much of the agent's time remains.
 func (j *job) left() time.Duration { return j.Timeout - j.took }
 
-// tell has the agent answer a second time.
+// tell tells the agent about its mistake and lets it answer a second time.
 func (j *job) tell(ctx context.Context, desk *mcp.Desk, m *answerschema.Mismatch) (mcp.Begun, error) {
 	task := j.Task
 	task.Text, task.Timeout = m.Feedback(), j.left()
 	return desk.Continue(ctx, task)
 }
 
-// replace takes a run's result out of the way and begins the next run.
+// replace takes a run's result out of the outbox and begins the next run.
 func (j *job) replace(desk *mcp.Desk, child mcp.Child, begin func() (mcp.Begun, error)) (again bool, page *mcp.Page, err error) {
 	if err := desk.Take(child); err != nil {
 		page, err := j.notStarted(desk, err)
@@ -162,5 +163,5 @@ func (j *job) replace(desk *mcp.Desk, child mcp.Child, begin func() (mcp.Begun, 
 	return page == nil && err == nil, page, err
 }
 
-// errNoAnswer is the end of an agent that says nothing.
+// errNoAnswer means that an agent ended without saying anything.
 var errNoAnswer = errors.New("it ended without an answer")

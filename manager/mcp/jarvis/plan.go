@@ -13,24 +13,24 @@ import (
 	"torno/manager/mcp"
 )
 
-// plan is what a call asks the host for.
+// plan holds everything that a call asks the host for.
 type plan struct {
 	mcp.Task
 
 	offer    delegation.ProfileOffer
 	sessions bool // the host keeps conversations
 	schema   *answerschema.Schema
-	notes    []string // what the agent's file asks for and does not get
+	notes    []string // for the caller: wishes of the agent's file that are not met
 }
 
-// Texts of plans that cannot be.
+// These texts explain why no plan is possible.
 const (
 	noProfile = "the host offers no profile with an agent; ask the user for one (agent: claude, for instance)"
 	noRules   = "its file says which tools it may use, and the host cannot have its agent keep to that, so it was not run; ask the user for a profile with agent: claude and a watcher that offers " +
 		delegation.FeatureSettings + ", or for a file without rules"
 )
 
-// planned says how an agent can be run, or in why what is missing.
+// planned returns how an agent can be run. If it cannot, why says which requirement is missing.
 func planned(a *agentfile.Agent, in input, beat delegation.Heartbeat) (p plan, why string) {
 	offer, there := choose(beat.Profiles)
 	if !there {
@@ -59,7 +59,8 @@ func planned(a *agentfile.Agent, in input, beat delegation.Heartbeat) (p plan, w
 	return p, ""
 }
 
-// choose finds the profile of a call. An agent that asks before it calls tools comes last: no tool of this set answers it.
+// choose finds the profile for a call. It prefers an agent that takes settings, and among those an agent that does not
+// ask before it calls tools, because no tool of this set answers such questions.
 func choose(offers []delegation.ProfileOffer) (chosen delegation.ProfileOffer, there bool) {
 	best := 0
 	for _, offer := range offers {
@@ -81,7 +82,7 @@ func choose(offers []delegation.ProfileOffer) (chosen delegation.ProfileOffer, t
 	return chosen, there
 }
 
-// limited is the agent's time, or the host's limit where that is lower.
+// limited returns the agent's time, or the host's limit if that is lower.
 func limited(limit time.Duration, beat delegation.Heartbeat) time.Duration {
 	limit = (limit + time.Second - 1).Truncate(time.Second)
 	if most := time.Duration(beat.Limits.MaxTimeoutSeconds) * time.Second; most > 0 {
@@ -101,19 +102,21 @@ func settingsOf(a *agentfile.Agent) *agent.Settings {
 	return s
 }
 
-// schemaOf is what an answer must match, nil where it may be anything. JSON without a schema is any JSON.
+// schemaOf returns the schema that an answer must match, or nil if any answer will do. If the file asks for JSON
+// without a schema, any JSON will do.
 func schemaOf(a *agentfile.Agent) *answerschema.Schema {
 	if a.OutputSchema != nil || a.OutputFormat == "" {
 		return a.OutputSchema
 	}
 	schema, err := answerschema.Compile(map[string]any{})
 	if err != nil {
-		panic(err) // it has nothing that could be wrong
+		panic(err) // cannot fail: the schema is empty
 	}
 	return schema
 }
 
-// text is the task behind what the agent has to know beside it.
+// text returns the task, with the agent's prompt before it if the prompt goes in the text. If there is a schema, the
+// text ends with the request for an answer that matches it.
 func (p *plan) text(task string) string {
 	if p.Text != "" {
 		task = p.Text + "\n\n" + task
@@ -124,7 +127,8 @@ func (p *plan) text(task string) string {
 	return task
 }
 
-// setModel asks for the model of the file, unless the operator has set one: the host lets no request change that.
+// setModel asks for the model in the file, unless the operator has set one: the host lets no request change the
+// operator's model.
 func (p *plan) setModel(model string) {
 	switch {
 	case model == "":
@@ -135,7 +139,7 @@ func (p *plan) setModel(model string) {
 	}
 }
 
-// newID names a subagent of an agent that begins anew at each call.
+// newID returns a name for a subagent of an agent that begins anew at each call.
 func newID(a *agentfile.Agent) string {
 	var b [4]byte
 	rand.Read(b[:]) // never fails

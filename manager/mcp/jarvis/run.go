@@ -10,14 +10,14 @@ import (
 	"torno/manager/mcp"
 )
 
-// input is the arguments of run_subagent.
+// input holds the arguments of run_subagent.
 type input struct {
 	Name    string `json:"agent_name"`
 	Prompt  string `json:"prompt"`
 	Context string `json:"context"`
 }
 
-// call tells a call from others: the same client asks the same of the same agent.
+// call identifies a call: two calls are the same if the same client asks the same of the same agent.
 type call struct {
 	session string
 	asked   [sha256.Size]byte
@@ -26,7 +26,7 @@ type call struct {
 func callOf(session string, in input) call {
 	text, err := json.Marshal(in)
 	if err != nil {
-		panic(err) // texts have a form in JSON
+		panic(err) // texts always have a JSON form
 	}
 	return call{session, sha256.Sum256(text)}
 }
@@ -63,7 +63,7 @@ func (h *house) run(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*
 	return page, err
 }
 
-// begin starts the agent, or finds the one that was started for the same call before. The page says why it cannot.
+// begin starts the agent, or finds the agent that an earlier, same call started. If it cannot, the page says why.
 func (h *house) begin(ctx context.Context, desk *mcp.Desk, a *agentfile.Agent, in input, key call) (*job, *mcp.Page, error) {
 	hold, page := holdSession(desk, a)
 	if page != nil {
@@ -91,7 +91,7 @@ func (h *house) begin(ctx context.Context, desk *mcp.Desk, a *agentfile.Agent, i
 	return j, nil, nil
 }
 
-// maxCut bounds the calls that are remembered because their clients did not wait for them. Each has its task's text.
+// maxCut bounds how many calls are remembered because their clients did not wait. Each holds the text of its task.
 const maxCut = 64
 
 // keep remembers a call that was cut off.
@@ -107,7 +107,7 @@ func (h *house) keep(key call, j *job) {
 	h.cut[key] = j
 }
 
-// again is the job of a call that was cut off before, which is the caller's from now on.
+// again returns the job of a same call that was cut off before, or nil. From now on it belongs to the caller.
 func (h *house) again(key call) *job {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"torno/manager/mcp"
 )
 
-// holdSession takes the conversation of an agent that has one, until leave. The page says that it is taken.
+// holdSession takes the conversation of an agent that has one, until leave is called. If the conversation is already
+// taken, the page says so.
 func holdSession(desk *mcp.Desk, a *agentfile.Agent) (leave func(), page *mcp.Page) {
 	if !a.Session {
 		return func() {}, nil
@@ -23,7 +24,7 @@ func holdSession(desk *mcp.Desk, a *agentfile.Agent) (leave func(), page *mcp.Pa
 	if err != nil {
 		return nil, failed(desk, a, agentfile.FailureCLI).Printf("%s", mcp.Words(err.Error()))
 	}
-	return func() { _ = held.Release() }, nil // what cannot be released goes with this process
+	return func() { _ = held.Release() }, nil // if the release fails, the end of this process releases it
 }
 
 // start asks for the agent's run.
@@ -48,7 +49,7 @@ func (j *job) start(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	return j.begun(desk, begun, err)
 }
 
-// startNew begins a subagent under an id that is not in use.
+// startNew starts a subagent under an unused ID.
 func (j *job) startNew(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	var begun mcp.Begun
 	var err error
@@ -62,7 +63,8 @@ func (j *job) startNew(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	return j.begun(desk, begun, err)
 }
 
-// startFirst begins a conversation. Where there is a workspace, there was one before whose result is forgotten here.
+// startFirst begins a conversation. If there is already a workspace, an earlier conversation existed and only its
+// result is gone; then startFirst continues that conversation.
 func (j *job) startFirst(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	begun, err := desk.Start(ctx, j.Task)
 	if errors.Is(err, manager.ErrWorkspaceThere) {
@@ -71,7 +73,7 @@ func (j *job) startFirst(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error)
 	return j.begun(desk, begun, err)
 }
 
-// goOn continues the conversation, where the host keeps it.
+// goOn continues the conversation, if the host keeps it.
 func (j *job) goOn(ctx context.Context, desk *mcp.Desk) (mcp.Begun, error) {
 	if !j.sessions {
 		return j.anew(ctx, desk, "the host keeps no conversations, so it knows nothing of earlier calls")
@@ -79,7 +81,7 @@ func (j *job) goOn(ctx context.Context, desk *mcp.Desk) (mcp.Begun, error) {
 	return desk.Continue(ctx, j.Task)
 }
 
-// anew begins another conversation in the workspace of the one before.
+// anew begins another conversation in the workspace of the earlier one.
 func (j *job) anew(ctx context.Context, desk *mcp.Desk, why string) (mcp.Begun, error) {
 	task := j.Task
 	task.Again = true
@@ -87,7 +89,7 @@ func (j *job) anew(ctx context.Context, desk *mcp.Desk, why string) (mcp.Begun, 
 	return desk.Start(ctx, task)
 }
 
-// begun notes what was begun, or says why it was not.
+// begun notes the new run, or says why there is none.
 func (j *job) begun(desk *mcp.Desk, begun mcp.Begun, err error) (*mcp.Page, error) {
 	if err != nil {
 		return j.notStarted(desk, err)
@@ -104,7 +106,8 @@ func (j *job) notStarted(desk *mcp.Desk, err error) (*mcp.Page, error) {
 	return failed(desk, j.agent, agentfile.FailureCLI).Trouble(desk, err), nil
 }
 
-// earlier brings the answer to an earlier prompt, which no call has brought: its server ended before. It makes room for the next call.
+// earlier brings the answer to an earlier prompt. No call has brought it, because its server ended first. earlier also
+// makes room for the next call.
 func (j *job) earlier(desk *mcp.Desk, last mcp.Child) (*mcp.Page, error) {
 	result, err := desk.Result(last, maxAnswer)
 	if err != nil {

@@ -25,25 +25,25 @@ import (
 	"torno/manager/mcp"
 )
 
-// terms are what the tasks of a call have in common.
+// terms hold the settings that all tasks of a call share.
 type terms struct {
 	refine     bool
 	background bool
-	continued  bool // in the workspace of a run before
+	continued  bool // it goes on in the workspace of an earlier run
 	types      []profile.Profile
 }
 
-// begun is a task of a call: its child, or why there is none.
+// begun is a task of a call: its child, or the reason why there is none.
 type begun struct {
 	kid
 	id         delegation.SubagentID
 	workspace  string
 	statusFile string
-	session    bool   // it goes on with a conversation
-	failure    string // "" where there is a child
+	session    bool   // it goes on with an earlier conversation
+	failure    string // "" if there is a child
 }
 
-// order is a child while it is made ready.
+// order is a child that is being prepared.
 type order struct {
 	*begun
 	task   mg.Task
@@ -51,13 +51,13 @@ type order struct {
 	beat   delegation.Heartbeat
 	outbox string
 	kind   profile.Profile
-	old    *layout.Entry // of the run before
+	old    *layout.Entry // the entry of the earlier run
 	here   bool          // outside a sandbox
-	own    bool          // the workspace is in the parent's, as MassGen has it
+	own    bool          // the workspace lies below the parent's, where MassGen puts it
 	mcp.Task
 }
 
-// begin asks for the child of a task. What is wrong with one task is that task's failure.
+// begin asks for the child of a task. A mistake in one task fails only that task.
 func (h *home) begin(ctx context.Context, desk *yard, task mg.Task, t terms) *begun {
 	b := &begun{id: task.ID, kid: kid{
 		kind: task.Type, task: layout.Preview(task.Task), background: t.background, blocking: !t.background,
@@ -109,7 +109,7 @@ func (h *home) order(ctx context.Context, desk *yard, o *order) error {
 	return nil
 }
 
-// free fails where the last result of a subagent has not been shown: its next run would take the place of it.
+// free fails if the last result of a subagent has not been shown yet, because the next run would overwrite it.
 func (h *home) free(desk *yard, id string) error {
 	child, err := desk.Look(id)
 	switch {
@@ -123,7 +123,8 @@ func (h *home) free(desk *yard, id string) error {
 	return nil
 }
 
-// profileOf chooses the host's profile: the one that the settings name, one that is called massgen, or the first with an agent.
+// profileOf chooses the host's profile: the profile in the settings, otherwise the profile called massgen, otherwise
+// the first with an agent.
 func (h *home) profileOf(offers []delegation.ProfileOffer) string {
 	if h.settings.Profile != "" {
 		return h.settings.Profile
@@ -139,7 +140,8 @@ func (h *home) profileOf(offers []delegation.ProfileOffer) string {
 	return ""
 }
 
-// place chooses the workspace: MassGen's own place for it where the host takes workspaces from there, and else the outbox's.
+// place chooses the workspace. If the host allows workspaces in MassGen's own place, it takes that; otherwise it takes
+// the outbox's.
 func (h *home) place(desk *yard, o *order) {
 	own := layout.WorkspacePath(h.settings.Workspace, o.id)
 	o.own = inside(desk.Outbox(), o.beat.Workspaces, own)
@@ -150,7 +152,7 @@ func (h *home) place(desk *yard, o *order) {
 	o.statusFile = h.statusFile(o.id)
 }
 
-// inside says whether a path is in one of the host's places, which are relative where they are in the outbox.
+// inside reports whether a path lies in one of the host's places. A relative place is relative to the outbox.
 func inside(outbox string, places []string, path string) bool {
 	return slices.ContainsFunc(places, func(place string) bool {
 		if !filepath.IsAbs(place) {
@@ -160,8 +162,9 @@ func inside(outbox string, places []string, path string) bool {
 	})
 }
 
-// readable are the places that the child may read. Those that it has only because the task does not say otherwise are left out where the host
-// gives none of them, and that is said; one that the task names is the host's to refuse.
+// readable sets the places that the child may read. A task gets the parent's workspace and the peers' workspaces by
+// default. If the host does not allow such a place, readable leaves it out with a warning. A place that the task names
+// itself stays in; the host may refuse it.
 func (h *home) readable(_ context.Context, o *order) error {
 	parent := handover.Parent{Workspace: h.settings.Workspace, Temp: h.settings.Temp, ContextPaths: h.settings.ContextPaths}
 	usual := func(path string) bool {
@@ -180,7 +183,7 @@ func (h *home) readable(_ context.Context, o *order) error {
 		}
 	}
 	if parent.Temp != "" && !usual(parent.Temp) {
-		parent.Temp = "" // an evaluator would be given it in any case, and it may not be there
+		parent.Temp = "" // an evaluator would get it in any case, and it may not exist
 	}
 	places, err := handover.Places(task, parent, filepath.EvalSymlinks)
 	for _, place := range places {
@@ -189,7 +192,7 @@ func (h *home) readable(_ context.Context, o *order) error {
 	return err
 }
 
-// prompt is the task's whole text.
+// prompt writes the task's whole text.
 func (h *home) prompt(_ context.Context, o *order) error {
 	root, err := os.OpenRoot(h.settings.Workspace)
 	if err != nil {
@@ -211,7 +214,8 @@ func (h *home) prompt(_ context.Context, o *order) error {
 	return err
 }
 
-// systemPrompt is what stands before a task: the kind's, the task's own, skills, and for a round's evaluator the personas.
+// systemPrompt returns the text before a task: the kind's prompt, the task's own, the skills, and for a round's
+// evaluator the personas.
 func systemPrompt(kind profile.Profile, task mg.Task) (string, error) {
 	var parts []string
 	for _, part := range []string{kind.SystemPrompt, task.SystemPrompt} {
@@ -232,7 +236,7 @@ func systemPrompt(kind profile.Profile, task mg.Task) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// team is the child's run configuration, as the child sees its directories.
+// team writes the child's run configuration, with the directories as the child sees them.
 func (h *home) team(_ context.Context, o *order) error {
 	settings := h.settings.Orchestrator
 	agents, err := team.Resolve(o.task.Type, settings.Orchestrator, h.settings.Agents, h.settings.AgentID)
@@ -244,7 +248,7 @@ func (h *home) team(_ context.Context, o *order) error {
 		MaxNewAnswers: settings.MaxNewAnswers, AnswerStrategy: settings.AnswerStrategy, SkipSynthesis: settings.SkipSynthesis,
 	}
 	if !o.own {
-		child.Workspace = "/workspace" // as the child sees the outbox's
+		child.Workspace = "/workspace" // where the child sees the outbox's workspace
 	}
 	if len(h.settings.Rounds) > 0 {
 		child.Rounds = h.settings.Rounds
@@ -256,7 +260,7 @@ func (h *home) team(_ context.Context, o *order) error {
 	return nil
 }
 
-// furnish puts what the child is given into its workspace, or has the desk do so.
+// furnish puts the child's files into its workspace, or lets the desk do so.
 func (h *home) furnish(ctx context.Context, o *order) error {
 	files, err := handover.Files(o.task)
 	if err != nil {

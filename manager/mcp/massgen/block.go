@@ -15,7 +15,8 @@ import (
 	"torno/manager/mcp"
 )
 
-// above is how long after its child's time a call that blocks waits: MassGen gives 60 seconds, in which a child may wait for its turn as well.
+// above is how much longer than its child's time a blocking call waits. MassGen also waits 60 seconds longer. In this
+// time a child may also wait for its turn.
 const above = 60 * time.Second
 
 // block waits for children and answers with their results.
@@ -48,7 +49,8 @@ func (h *home) saveSpawning(startedAt string, all []*begun) error {
 	return h.withTree(func(_ *os.Root, tree *layout.Tree) error { return tree.SaveSpawning(startedAt, started) })
 }
 
-// await waits for the ends of children. Where the client waits no longer, they go on, and count as begun in the background.
+// await waits for the ends of children. If the client stops waiting, the children go on and count as started in the
+// background.
 func (h *home) await(ctx context.Context, desk *yard, page *mcp.Page, all []*begun) ([]outcome.Result, error) {
 	limit := time.Duration(0)
 	for _, b := range all {
@@ -68,7 +70,8 @@ func (h *home) await(ctx context.Context, desk *yard, page *mcp.Page, all []*beg
 		}
 	}
 	group.Wait()
-	// A client whose input has ended reads on: only a call that it has cancelled, or whose children are still at work, is left.
+	// A client whose input has ended still reads. So give up only if the client has cancelled the call, or some of the
+	// call's children are still at work.
 	err = context.Cause(ctx)
 	if err == nil && !mcp.TimeIsUp(timed) && slices.ContainsFunc(ends, func(end error) bool { return end != nil }) {
 		err = context.Cause(timed)
@@ -84,14 +87,14 @@ func (h *home) await(ctx context.Context, desk *yard, page *mcp.Page, all []*beg
 	return results, nil
 }
 
-// leave has the children of a call that waits no longer go on in the background.
+// leave lets the children of a call go on in the background after the call stops waiting.
 func (h *home) leave(all []*begun) {
 	for _, b := range all {
 		h.inBackground(b.id.String(), b.request)
 	}
 }
 
-// resultOf is the result of one child of a call that blocks.
+// resultOf returns the result of one child of a blocking call.
 func (h *home) resultOf(desk *yard, page *mcp.Page, b *begun, end error, room int) outcome.Result {
 	if b.failure != "" {
 		return b.failed(b.failure)
@@ -119,7 +122,7 @@ func (h *home) resultOf(desk *yard, page *mcp.Page, b *begun, end error, room in
 	return b.failed("The subagent has not ended, and goes on: " + desk.Why(err) + ". Its result comes with a later answer; list_subagents shows it, and cancel_subagent ends it.")
 }
 
-// failed is the result of a child that there is not, or whose end nobody has seen.
+// failed returns the result for a child that does not exist, or whose end was not seen.
 func (b *begun) failed(text string) outcome.Result {
 	return outcome.Result{
 		SubagentID: b.id.String(), Status: mg.StatusError, Workspace: mcp.Words(b.workspace), Error: &text, Timeout: b.timeout,

@@ -16,7 +16,7 @@ import (
 	"torno/manager/mcp"
 )
 
-// The bounds of what an answer quotes of one child, in bytes of JSON.
+// An answer quotes at most this much of one child, in bytes of JSON.
 const (
 	maxAnswer = 24_000
 	maxError  = 4_000
@@ -26,10 +26,11 @@ const (
 type shown struct {
 	outcome.Result
 	request string
-	job     mg.Status // as MassGen's list of jobs has it
+	job     mg.Status // the status in MassGen's list of jobs
 }
 
-// collect makes the result of a child that has ended, on a page, whose room bounds it. The first time it keeps what MassGen keeps.
+// collect makes the result of a child that has ended. room and the page bound the quoted text. The first time collect
+// also keeps the records that MassGen keeps.
 func (h *home) collect(desk *yard, page *mcp.Page, child mcp.Child, room int) (shown, error) {
 	result, err := desk.Result(child, room+1)
 	if err != nil {
@@ -50,7 +51,7 @@ func (h *home) collect(desk *yard, page *mcp.Page, child mcp.Child, room int) (s
 	saved := outcome.Saved{}
 	root, _, err := desk.OpenWorkspace(child.SubagentID)
 	if err != nil {
-		root = nil // what it has answered is known all the same
+		root = nil // its answer is known all the same
 	} else {
 		defer root.Close()
 		end.Warnings = append(end.Warnings, h.look(id, k, result, root, &saved)...)
@@ -60,11 +61,12 @@ func (h *home) collect(desk *yard, page *mcp.Page, child mcp.Child, room int) (s
 	made.SubagentType = k.kind
 	s := shown{made, child.RequestID, jobStatus(made.Status, result)}
 	err = h.settle(child, k, s, result, root)
-	s.LogPath = h.eventsPath(id) // where settling has just put it
+	s.LogPath = h.eventsPath(id) // settle has just put it there
 	return s, err
 }
 
-// look looks at what a child has left: what is saved of a run that did not come to its end, and what a round's evaluator owes.
+// look examines the remains of a child. It recovers the work of a run that did not come to its end, and it checks the
+// files that a round's evaluator owes.
 func (h *home) look(id delegation.SubagentID, k kid, result manager.Result, root *os.Root, saved *outcome.Saved) (warnings []string) {
 	if result.Status == delegation.StatusTimeout {
 		_ = h.withLogs(id, func(logs *os.Root) error {
@@ -84,10 +86,10 @@ func (h *home) look(id delegation.SubagentID, k kid, result manager.Result, root
 	return warnings
 }
 
-// roundEvaluators is how MassGen calls its evaluators: round_eval_r2.
+// roundEvaluators is the prefix of the names that MassGen gives to its evaluators: round_eval_r2.
 const roundEvaluators = "round_eval_r"
 
-// quoteEnd quotes what a child wrote of its end.
+// quoteEnd quotes the child's own text about its end.
 func quoteEnd(page *mcp.Page, end *outcome.End, result manager.Result, room int, saved *outcome.Saved) {
 	answer := strings.TrimSpace(result.Answer)
 	if saved.Answer != nil {
@@ -139,7 +141,8 @@ func usageOf(result manager.Result) outcome.TokenUsage {
 	return used
 }
 
-// jobStatus is how MassGen's jobs name an end. An error is an error, and not a job that runs for ever.
+// jobStatus returns the status that MassGen's jobs give to an end. An error counts as an error, and not as a job that
+// runs forever.
 func jobStatus(status mg.Status, result manager.Result) mg.Status {
 	switch {
 	case result.Status == delegation.StatusCancelled:
@@ -150,7 +153,7 @@ func jobStatus(status mg.Status, result manager.Result) mg.Status {
 	return mg.StatusCompleted
 }
 
-// stateOf is the status under which the registry has an end.
+// stateOf returns the status that the registry keeps for an end.
 func stateOf(s shown) mg.Status {
 	if s.job == mg.StatusCancelled {
 		return mg.StatusCancelled

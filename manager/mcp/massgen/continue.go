@@ -36,7 +36,7 @@ Have a subagent that has ended go on in its workspace: with its conversation whe
 	}
 }
 
-// continued is the answer of a call that blocks: the fields of the result, and whose they are.
+// continued is the answer of a blocking call: the fields of the result, plus the operation and the mode.
 type continued struct {
 	outcome.Result
 	Operation mg.Operation `json:"operation"`
@@ -83,7 +83,7 @@ func (h *home) goOn(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.
 	return page.Object(continued{results[0], mg.OpContinue, "blocking"})
 }
 
-// refusedNow says whether the host has refused a run, for instance because the session is not kept any more.
+// refusedNow reports whether the host has refused a run, for instance because it no longer keeps the session.
 func refusedNow(desk *yard, b *begun) bool {
 	child, err := desk.Look(b.id.String())
 	return err == nil && child.RequestID == b.request && child.Reason == delegation.ReasonRefused
@@ -111,7 +111,7 @@ func (h *home) beginAgain(ctx context.Context, desk *yard, call mg.Continue, s s
 
 var errNoSession = errors.New("the host keeps no session of it")
 
-// bySession has the host go on with the conversation that it has kept.
+// bySession asks the host to go on with the conversation that it has kept.
 func (h *home) bySession(ctx context.Context, desk *yard, b *begun, call mg.Continue) error {
 	child, err := desk.Continue(ctx, mcp.Task{
 		ID: b.id.String(), Text: call.Message, Timeout: time.Duration(b.timeout) * time.Second, AnswerFile: "answer_continued.txt",
@@ -129,7 +129,7 @@ func (h *home) bySession(ctx context.Context, desk *yard, b *begun, call mg.Cont
 	})
 }
 
-// anew starts the child again in its workspace, with its old task and what it is told now.
+// anew starts the child again in its workspace, with its old task and the new message.
 func (h *home) anew(ctx context.Context, desk *yard, b *begun, call mg.Continue, s subject) *begun {
 	types, err := h.types()
 	if err != nil {
@@ -160,7 +160,7 @@ func (h *home) anew(ctx context.Context, desk *yard, b *begun, call mg.Continue,
 
 const maxTraces = 16
 
-// tracesOf are the traces of a child's earlier run, in its workspace: snapshots/*/execution_trace.md.
+// tracesOf returns the traces of a child's earlier run, in its workspace: snapshots/*/execution_trace.md.
 func tracesOf(desk *yard, id string) (all []string) {
 	root, _, err := desk.OpenWorkspace(id)
 	if err != nil {

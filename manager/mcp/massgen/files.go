@@ -16,7 +16,7 @@ import (
 // maxSettings bounds a file of settings.
 const maxSettings = 4 << 20
 
-// Settings reads the argv of MassGen's own server; work is the directory in which this one was started.
+// Settings reads the argv of MassGen's own server. work is the directory where this server was started.
 func Settings(args []string, work string) (modes.Settings, []string, error) {
 	settings, warnings, err := modes.Parse(args, work, func(path string) ([]byte, error) {
 		if !modes.AgentsWrite(args, work, path) {
@@ -29,8 +29,8 @@ func Settings(args []string, work string) (modes.Settings, []string, error) {
 	return settings, warnings, err
 }
 
-// readSettings reads a file of settings that MassGen has put among what agents write. Where it is not there, the newest of that name is taken which
-// MassGen has left in a peer's workspace.
+// readSettings reads a file of settings that MassGen has put where agents write. If the file is missing, it takes the
+// newest file of that name that MassGen has left in a peer's workspace.
 func readSettings(path, temp string) ([]byte, error) {
 	data, err := readPlain(path)
 	if !errors.Is(err, fs.ErrNotExist) || temp == "" {
@@ -62,7 +62,7 @@ func readPlain(path string) ([]byte, error) {
 	return data, err
 }
 
-// withTree does something with the files of the parent's workspace.
+// withTree calls do with the workspace of the parent and the tree of MassGen's files in it.
 func (h *home) withTree(do func(workspace *os.Root, tree *layout.Tree) error) error {
 	workspace, err := os.OpenRoot(h.settings.Workspace)
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *home) withTree(do func(workspace *os.Root, tree *layout.Tree) error) er
 	return do(workspace, tree)
 }
 
-// registry is which children the parent has had. It is made of files that others may have written.
+// registry returns the children that the parent has had. It reads files that others may have written.
 func (h *home) registry() (registry layout.Registry, err error) {
 	workspace, err := os.OpenRoot(h.settings.Workspace)
 	if err != nil {
@@ -104,7 +104,7 @@ func (h *home) update(change func(*layout.Registry)) error {
 	})
 }
 
-// stamp is a time as MassGen writes it.
+// stamp formats a time as MassGen does.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -20,10 +20,11 @@ import (
 	"torno/manager/mcp"
 )
 
-// Children outside a sandbox: processes of this server, where the settings name the mode inherited, a fallback or a prefix, and where no watcher serves.
-// They end with the server. What there is to know of them is in its memory, and each of their results says what they are.
+// Children outside a sandbox are processes of this server. They exist only if the settings name the mode inherited, a
+// fallback or a prefix, and no watcher serves. They end with the server. The server keeps all facts about them in its
+// memory, and each of their results says that they ran outside a sandbox.
 
-// local is such a child.
+// local is a child outside a sandbox.
 type local struct {
 	process *inherit.Process
 	request string
@@ -58,10 +59,11 @@ func (h *home) orderHere(ctx context.Context, desk *yard, o *order, way modes.Wa
 	return nil
 }
 
-// launch starts MassGen in the child's workspace, as its own server does, but with the task behind "--" and without references in it.
+// launch starts MassGen in the child's workspace, as MassGen's own server does. There are two differences: the task
+// stands after "--", and references in it are not followed.
 func (h *home) launch(o *order, prefix []string) error {
 	config := fmt.Sprintf("subagent_config_%s.yaml", o.ID)
-	data, err := json.MarshalIndent(o.YAMLConfig, "", "  ") // which is YAML too
+	data, err := json.MarshalIndent(o.YAMLConfig, "", "  ") // JSON is also YAML
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,7 @@ func (h *home) launch(o *order, prefix []string) error {
 		}
 		defer work.Close()
 		if err := work.Remove("answer.txt"); err != nil && !os.IsNotExist(err) {
-			return err // an answer of before would be taken for this run's
+			return err // an earlier answer would pass for this run's
 		}
 		return carry.Put(work, config, data)
 	})
@@ -97,7 +99,7 @@ func (h *home) launch(o *order, prefix []string) error {
 		return err
 	}
 	o.request = newRequest()
-	if len(h.locals) >= maxRemembered { // few of them run
+	if len(h.locals) >= maxRemembered { // few of them still run
 		maps.DeleteFunc(h.locals, func(_ string, l *local) bool { return l.ended() })
 	}
 	h.locals[o.ID] = &local{process, o.request, o.kid.task, o.workspace, o.Timeout}
@@ -119,7 +121,7 @@ func (l *local) ended() bool {
 	}
 }
 
-// endAll ends the children that end with the server.
+// endAll ends the children outside a sandbox, because they end with the server. It waits until they are gone.
 func (h *home) endAll() {
 	h.mu.Lock()
 	all := make([]*local, 0, len(h.locals))
@@ -142,7 +144,7 @@ func (h *home) forgetLocal(id string) {
 	delete(h.locals, id)
 }
 
-// localOf is the child outside a sandbox of that name, or nil.
+// localOf returns the child outside a sandbox with this name, or nil.
 func (h *home) localOf(id string) *local {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"torno/manager/mcp"
 )
 
-// maxInjected is how many results come with one answer. The others come with the next ones.
+// maxInjected bounds how many results come with one answer. The others come with the next answers.
 const maxInjected = 4
 
-// enough is how much room there must be for a result, so that none is shown that cannot be read.
+// enough is the room that a result needs. With less room a result would be shown but not readable.
 const enough = 4000
 
-// inject adds the results of children in the background to an answer that nobody has seen yet.
+// inject adds the unseen results of children in the background to an answer.
 func (h *home) inject(ctx context.Context, desk *yard, page *mcp.Page) {
 	unseen, err := h.unseen(ctx, desk)
-	if err != nil || ctx.Err() != nil { // an answer that is not waited for reaches nobody
-		return // the tools that are about children say so
+	if err != nil || ctx.Err() != nil { // nobody receives an answer after its client has given up
+		return // the tools about children report the error
 	}
 	var results []outcome.Result
 	for _, child := range unseen[:min(len(unseen), maxInjected)] {
@@ -39,7 +39,8 @@ func (h *home) inject(ctx context.Context, desk *yard, page *mcp.Page) {
 	}
 }
 
-// unseen are the children of this parent that have ended and were not shown, the oldest first. What a call waits for is that call's to show.
+// unseen returns the children of this parent that have ended and were not shown, the oldest first. It leaves out the
+// children that a blocking call waits for, because that call shows them.
 func (h *home) unseen(ctx context.Context, desk *yard) (all []mcp.Child, err error) {
 	list, err := desk.List(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"torno/manager/mcp"
 )
 
-// A job is a child in the background, under MassGen's names for the tools that look after such.
+// A job is a child in the background. MassGen uses this name in the tools that look after such children.
 
 func (h *home) startTool() mcp.Tool {
 	return mcp.Tool{
@@ -81,7 +81,7 @@ type job struct {
 	Warning    string            `json:"warning,omitempty"`
 }
 
-// jobAnswer is a job with what a tool says of it.
+// jobAnswer is the answer of a tool about a job.
 type jobAnswer struct {
 	Success bool `json:"success"`
 	job
@@ -90,7 +90,7 @@ type jobAnswer struct {
 	Message string   `json:"message,omitempty"`
 }
 
-// jobFailure is what these tools say that have done nothing.
+// jobFailure is the answer of a tool that has done nothing.
 type jobFailure struct {
 	Success bool   `json:"success"`
 	Error   string `json:"error"`
@@ -100,7 +100,7 @@ func jobFailed(desk *yard, format string, args ...any) (*mcp.Page, error) {
 	return desk.Page().Object(jobFailure{Error: mcp.Words(fmt.Sprintf(format, args...))})
 }
 
-// jobOf is a child as a job. Its result is on it where it has ended, with so much room.
+// jobOf describes a child as a job. If the child has ended, its result is included, within room.
 func (h *home) jobOf(desk *yard, page *mcp.Page, child mcp.Child, room int) (job, error) {
 	id := mcp.Words(child.SubagentID)
 	j := job{JobID: id, SubagentID: id, ToolName: "subagent", ToolType: "subagent", Status: mg.StatusRunning, CreatedAt: stamp(child.CreatedAt)}
@@ -119,7 +119,7 @@ func (h *home) jobOf(desk *yard, page *mcp.Page, child mcp.Child, room int) (job
 	return j, nil
 }
 
-// named finds the job that a call names, or says why not.
+// named finds the job that a call names. failure is the answer if there is none.
 func (h *home) named(desk *yard, raw json.RawMessage) (child mcp.Child, failure *mcp.Page, err error) {
 	in, err := mcp.Arguments[struct {
 		ID string `json:"job_id"`
@@ -153,7 +153,7 @@ func (h *home) status(_ context.Context, desk *yard, raw json.RawMessage) (*mcp.
 	if err != nil {
 		return jobFailed(desk, "%s", desk.Why(err))
 	}
-	j.Result = nil // get_background_tool_result has it
+	j.Result = nil // get_background_tool_result returns it
 	return page.Object(jobAnswer{Success: true, job: j})
 }
 
@@ -203,7 +203,7 @@ func (h *home) cancelJob(ctx context.Context, desk *yard, raw json.RawMessage) (
 	return page.Object(jobAnswer{Success: true, job: j})
 }
 
-// maxJobs bounds a list of jobs: the newest.
+// maxJobs bounds a list of jobs. The list keeps the newest.
 const maxJobs = 50
 
 func (h *home) listJobs(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.Page, error) {
@@ -241,7 +241,7 @@ func (h *home) listJobs(ctx context.Context, desk *yard, raw json.RawMessage) (*
 	return page.Object(answer)
 }
 
-// children are this parent's children in the outbox that no call waits for, the oldest first.
+// children returns this parent's children in the outbox, the oldest first, except those that a call waits for.
 func (h *home) children(ctx context.Context, desk *yard) (all []mcp.Child, err error) {
 	list, err := desk.List(ctx)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"torno/manager/mcp"
 )
 
-// logName is the name of a log of MassGen's. It is the child's word, and becomes part of a path that the model reads.
+// logName matches the name of a MassGen log. The child chose the name, and it becomes part of a path that the model
+// reads.
 var logName = regexp.MustCompile(`^log_[A-Za-z0-9_.-]{1,64}$`)
 
 const (
@@ -27,7 +28,7 @@ const (
 	attempt   = "turn_1/attempt_1"
 )
 
-// statusFile is where the status of a child is while it works, where logs are kept.
+// statusFile returns the path of a child's status file while the child works, or "" if no logs are kept.
 func (h *home) statusFile(id delegation.SubagentID) string {
 	if h.settings.Logs == "" {
 		return ""
@@ -35,7 +36,7 @@ func (h *home) statusFile(id delegation.SubagentID) string {
 	return filepath.Join(h.settings.Logs, "subagents", id.String(), "full_logs", "status.json")
 }
 
-// eventsPath is the first of the places for a child's events at which there is a file, "" where there is none.
+// eventsPath returns the first existing file with the child's events, or "".
 func (h *home) eventsPath(id delegation.SubagentID) (path string) {
 	_ = h.withLogs(id, func(logs *os.Root) error {
 		for _, name := range []string{"full_logs/events.jsonl", "full_logs/turn_1/attempt_1/events.jsonl"} {
@@ -49,13 +50,14 @@ func (h *home) eventsPath(id delegation.SubagentID) (path string) {
 	return path
 }
 
-// leftOut is what the copy of a workspace in the logs is without.
+// leftOut lists the names that the copy of a workspace in the logs leaves out.
 var leftOut = []string{".massgen", "node_modules", ".pnpm-store", "__pycache__"}
 
 // keepTime bounds how long a call is busy with logs.
 const keepTime = 3 * time.Second
 
-// keepLogs copies what MassGen keeps of a child's run into the logs, where logs are kept. What cannot be copied is noted beside it.
+// keepLogs copies into the logs everything that MassGen keeps of a child's run, if logs are kept. If a copy fails, it
+// notes the error beside the copy.
 func (h *home) keepLogs(id string, k kid, s shown, result manager.Result, work *os.Root) error {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
@@ -93,8 +95,8 @@ func keepFullLogs(ctx context.Context, work, logs *os.Root) error {
 	return keepTree(ctx, from, logs, "full_logs")
 }
 
-// makeFinal makes the final answer of a MassGen child that has left none in its log: that of the agent to which its status points, and what
-// that agent has worked on.
+// makeFinal writes the final answer of a MassGen child that has left none in its log. It takes the answer of the agent
+// that the child's status points to, and a copy of that agent's workspace.
 func makeFinal(ctx context.Context, work, logs *os.Root, path string, answer *string) error {
 	agent, worked, ok := remains.Places{Log: logs, WorkspacePath: path}.Author()
 	if !ok || answer == nil {
@@ -127,7 +129,7 @@ func keepWorkspace(ctx context.Context, work, logs *os.Root) error {
 	return keepTree(ctx, work, logs, "workspace", leftOut...)
 }
 
-// keepTree copies a directory to a name in the logs. A copy of an earlier run goes.
+// keepTree copies a directory to a name in the logs. It removes the copy of an earlier run.
 func keepTree(ctx context.Context, from, logs *os.Root, name string, without ...string) error {
 	if err := logs.RemoveAll(name); err != nil {
 		return err
@@ -144,7 +146,7 @@ func keepTree(ctx context.Context, from, logs *os.Root, name string, without ...
 	return err
 }
 
-// newestLog is the name of the newest log of a child, "" where there is none.
+// newestLog returns the name of the newest log of a child, or "".
 func newestLog(work *os.Root) (newest string, err error) {
 	dir, err := beneath.Dir(work, childLogs)
 	if err != nil {
@@ -192,7 +194,7 @@ type said struct {
 	AgentID   string `json:"agent_id,omitempty"`
 }
 
-// conversation is what the parent has asked, and the child's last word as it was shown.
+// conversation returns the parent's task, and the child's last word as it was shown.
 func conversation(k kid, s shown) []said {
 	all := []said{{stamp(k.began), "user", k.task, ""}}
 	if s.Answer != nil {

@@ -31,15 +31,15 @@ List all subagents, those that run and those that have ended, also of your peers
 	}
 }
 
-// The bounds of a list.
+// These constants bound a list.
 const (
 	maxListed  = 100 // the newest
-	maxResults = 8   // of them with their results
+	maxResults = 8   // how many of them come with their results
 	maxPeers   = 64
-	cellRoom   = 1_000 // of a text of another's, in bytes of JSON
+	cellRoom   = 1_000 // for text of a stranger, in bytes of JSON
 )
 
-// listed is a child as it is listed: the fields of the registry, and what is known beside them.
+// listed is a child in a list: the fields of the registry, and other known facts.
 type listed struct {
 	layout.Entry
 	StartedAt string          `json:"started_at,omitempty"`
@@ -76,7 +76,7 @@ func (h *home) list(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.
 	return page.Object(answer)
 }
 
-// listOwn are this parent's children. A result is shown with those that have one here, the newest ones.
+// listOwn lists this parent's children. The newest of those that have ended come with their results.
 func (h *home) listOwn(ctx context.Context, desk *yard, page *mcp.Page) ([]listed, error) {
 	list, err := desk.List(ctx)
 	if err != nil {
@@ -112,7 +112,8 @@ func (h *home) listOwn(ctx context.Context, desk *yard, page *mcp.Page) ([]liste
 	return all, nil
 }
 
-// listedOf is an entry of a registry, in which a stranger may have written. All but the task is what it should be, or is left out.
+// listedOf shows an entry of a registry. A stranger may have written into it. So listedOf quotes the task, and drops
+// every other field that does not have its proper form.
 func (h *home) listedOf(page *mcp.Page, entry layout.Entry) listed {
 	one := listed{Entry: layout.Entry{
 		SubagentID: entry.SubagentID, Status: known(entry.Status), Workspace: pathOf(entry.Workspace), CreatedAt: timeOf(entry.CreatedAt),
@@ -126,7 +127,7 @@ func (h *home) listedOf(page *mcp.Page, entry layout.Entry) listed {
 	return one
 }
 
-// sessionOf is the session of an entry, "" where there is none.
+// sessionOf returns the session of an entry, or "".
 func sessionOf(entry layout.Entry) string {
 	if entry.SessionID == nil {
 		return ""
@@ -134,7 +135,7 @@ func sessionOf(entry layout.Entry) string {
 	return wordOf(*entry.SessionID)
 }
 
-// wordOf is a text that is one word, such as an agent's id, else "".
+// wordOf returns text if it is one word, such as an agent's ID, and otherwise "".
 func wordOf(text string) string {
 	if _, err := delegation.ParseToken(text); err != nil {
 		return ""
@@ -142,7 +143,7 @@ func wordOf(text string) string {
 	return text
 }
 
-// timeOf is a text that is a time, else "".
+// timeOf returns text if it is a time, and otherwise "".
 func timeOf(text string) string {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return stamp(at)
@@ -150,10 +151,10 @@ func timeOf(text string) string {
 	return ""
 }
 
-// plainPath is a path in which nobody can say anything.
+// plainPath matches a path whose characters cannot carry a message.
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/@+~-]{0,1000}$`)
 
-// pathOf is a text that is such a path, else "".
+// pathOf returns text if it is such a path, and otherwise "".
 func pathOf(text string) string {
 	if !plainPath.MatchString(text) {
 		return ""
@@ -161,7 +162,7 @@ func pathOf(text string) string {
 	return text
 }
 
-// known is a status that there is.
+// known returns status if MassGen knows it, and otherwise the status error.
 func known(status mg.Status) mg.Status {
 	switch status {
 	case mg.StatusCompleted, mg.StatusCompletedButTimeout, mg.StatusPartial, mg.StatusTimeout, mg.StatusError,
@@ -171,11 +172,11 @@ func known(status mg.Status) mg.Status {
 	return mg.StatusError
 }
 
-// lost is a child that the registry has at work, and the outbox does not have.
+// lost marks a child as failed if the registry says that it is at work and the outbox does not have it.
 func (one *listed) lost(entry layout.Entry) {
 	begun, err := time.Parse(time.RFC3339, entry.CreatedAt)
 	if entry.Status.Terminal() || err == nil && time.Since(begun) < time.Minute {
-		return // it has ended, or is just being asked for
+		return // it has ended, or its request is just being made
 	}
 	one.Status, one.Success = mg.StatusFailed, false
 }
@@ -203,7 +204,8 @@ func (one *listed) ended(s shown, item manager.Item) {
 	one.Workspace, one.Result = s.Workspace, &s.Result
 }
 
-// peers are the children of other agents, as their registries in the directory of the peers' workspaces have them.
+// peers returns the children of other agents. It reads them from the registries in the directory of the peers'
+// workspaces.
 func (h *home) peers() (all []layout.Entry) {
 	if h.settings.Temp == "" {
 		return nil
@@ -232,7 +234,7 @@ func (h *home) peers() (all []layout.Entry) {
 	return all
 }
 
-// peer are the children of one other agent. A registry that cannot be read has none.
+// peer returns the children of one other agent. An unreadable registry counts as empty.
 func peer(root *os.Root, name string) []layout.Entry {
 	above, err := beneath.Step(root, name)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"torno/manager/mcp"
 )
 
-// owed brings what a round's evaluator has written to where MassGen looks for it, and says what is missing or malformed.
+// owed brings the files of a round's evaluator to the place where MassGen looks for them. It warns of missing and
+// malformed files.
 func owed(workspace *os.Root) (warnings []string) {
 	for _, fault := range evaluation.Bring(workspace) {
 		warnings = append(warnings, mcp.Words(fault.Error()))

@@ -10,10 +10,11 @@ import (
 	"torno/manager/mcp"
 )
 
-// register writes what MassGen keeps of a child, before it is asked for: a child that is there is never without its entry.
+// register writes MassGen's records of a child before the child is asked for, so that no child is ever without its
+// entry.
 func (h *home) register(o *order) error {
 	return h.withTree(func(workspace *os.Root, tree *layout.Tree) error {
-		if err := saveProfiles(workspace, o.terms.types); err != nil { // they are for MassGen's own server
+		if err := saveProfiles(workspace, o.terms.types); err != nil { // for MassGen's own server
 			o.warnings = append(o.warnings, mcp.Words("the kinds of subagents were not written: "+err.Error()))
 		}
 		entry := layout.Entry{
@@ -48,7 +49,8 @@ func (h *home) register(o *order) error {
 	})
 }
 
-// unregister notes that the child could not be asked for: what was known of an earlier run stays, and a new one has failed.
+// unregister notes that the child could not be asked for. It restores the entry of an earlier run, and marks a new
+// entry as failed.
 func (h *home) unregister(o *order) error {
 	return h.update(func(r *layout.Registry) {
 		entry := r.Find(o.ID)
@@ -62,12 +64,12 @@ func (h *home) unregister(o *order) error {
 	})
 }
 
-// keepTask keeps the whole task, of which the registry has the beginning.
+// keepTask keeps the whole task, because the registry has only its beginning.
 func (h *home) keepTask(o *order) error {
 	return h.withTree(func(_ *os.Root, tree *layout.Tree) error { return tree.SaveTask(o.id, o.task.Task) })
 }
 
-// saveProfiles writes the kinds that are on, and the example, where MassGen's own server looks for them.
+// saveProfiles writes the active kinds, and the example, to the place where MassGen's own server looks for them.
 func saveProfiles(workspace *os.Root, types []profile.Profile) error {
 	if err := layout.SaveProfile(workspace, "_template", profile.Template()); err != nil {
 		return err
@@ -80,7 +82,7 @@ func saveProfiles(workspace *os.Root, types []profile.Profile) error {
 	return nil
 }
 
-// withLogs does something with the logs of a child, where logs are kept.
+// withLogs calls do with the logs of a child, if logs are kept.
 func (h *home) withLogs(id delegation.SubagentID, do func(logs *os.Root) error) error {
 	return h.withLogTree(func(tree *layout.Tree) error {
 		logs, err := tree.Child(id)
@@ -92,12 +94,12 @@ func (h *home) withLogs(id delegation.SubagentID, do func(logs *os.Root) error) 
 	})
 }
 
-// linkLogs links to where the child writes its logs, before it starts.
+// linkLogs makes a link to the place where the child will write its logs, before it starts.
 func (h *home) linkLogs(id delegation.SubagentID, workspace string) error {
 	return h.withLogTree(func(tree *layout.Tree) error { return tree.LinkLiveLogs(id, workspace) })
 }
 
-// withLogTree does something with all logs, where logs are kept.
+// withLogTree calls do with all logs, if logs are kept.
 func (h *home) withLogTree(do func(*layout.Tree) error) error {
 	if h.settings.Logs == "" {
 		return nil

@@ -45,7 +45,7 @@ CONTEXT.md must be in your workspace before: it is all that a subagent knows of 
 	}
 }
 
-// longest is how long a call may block: as long as a child may run, with the time that MassGen gives above it.
+// longest returns how long a call may block: as long as a child may run, plus the time that MassGen adds.
 func (h *home) longest() time.Duration {
 	return time.Duration(h.settings.Max)*time.Second + 90*time.Second
 }
@@ -74,7 +74,7 @@ func (h *home) spawn(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp
 	return h.block(ctx, desk, all)
 }
 
-// parent is what a call is checked against.
+// parent returns the facts against which a call is checked.
 func (h *home) parent(ctx context.Context, desk *yard, types []profile.Profile) (mg.Parent, error) {
 	list, err := desk.List(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (h *home) parent(ctx context.Context, desk *yard, types []profile.Profile) 
 	return parent, nil
 }
 
-// nextID is an id that none has had: the counter begins anew with each server, the outbox does not.
+// nextID returns an ID that no child has had. The counter begins anew with each server, but the outbox stays.
 func (h *home) nextID(desk *yard, taken map[string]bool) string {
 	for {
 		h.mu.Lock()
@@ -129,7 +129,7 @@ func (h *home) nextID(desk *yard, taken map[string]bool) string {
 	}
 }
 
-// types are the kinds of subagents that are on. They are looked for at each call, so that a new one is found.
+// types returns the active kinds of subagents. It reads them at each call, so that it finds a new kind.
 func (h *home) types() ([]profile.Profile, error) {
 	var dirs []*os.Root
 	defer func() {
@@ -157,7 +157,8 @@ func (h *home) types() ([]profile.Profile, error) {
 	return slices.DeleteFunc(all, func(p profile.Profile) bool { return !h.isOn(p.Name, written) }), nil
 }
 
-// isOn says whether a kind of subagent may be asked for. Where the settings name none, it is by default, or when MassGen has written it.
+// isOn reports whether a kind of subagent is active. If the settings name no kinds, the default kinds are active, and
+// so are the kinds that MassGen has written.
 func (h *home) isOn(name string, written []profile.Profile) bool {
 	equal := func(other string) bool { return strings.EqualFold(other, name) }
 	if h.settings.Types != nil {
@@ -166,7 +167,7 @@ func (h *home) isOn(name string, written []profile.Profile) bool {
 	return slices.ContainsFunc(modes.DefaultTypes, equal) || slices.ContainsFunc(written, func(p profile.Profile) bool { return equal(p.Name) })
 }
 
-// begunPage is the answer about children in the background.
+// begunPage returns the answer about children in the background.
 func begunPage(desk *yard, op mg.Operation, note string, all ...*begun) (*mcp.Page, error) {
 	answer := struct {
 		Success   bool         `json:"success"`
@@ -181,7 +182,7 @@ func begunPage(desk *yard, op mg.Operation, note string, all ...*begun) (*mcp.Pa
 	return desk.Page().Object(answer)
 }
 
-// runningEntry is a child in the background that has begun.
+// runningEntry is a child in the background that has started.
 type runningEntry struct {
 	SubagentID string    `json:"subagent_id"`
 	Status     mg.Status `json:"status"`
@@ -192,7 +193,7 @@ type runningEntry struct {
 	Warning    string    `json:"warning,omitempty"`
 }
 
-// errorEntry is one that could not.
+// errorEntry is a child that could not start.
 type errorEntry struct {
 	SubagentID string    `json:"subagent_id"`
 	Status     mg.Status `json:"status"`

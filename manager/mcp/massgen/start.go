@@ -10,7 +10,7 @@ import (
 	"torno/manager/mcp"
 )
 
-// start starts a tool in the background. Those that can are those that MassGen itself rewrites so.
+// start starts a tool in the background. It accepts only the tools that MassGen itself rewrites this way.
 func (h *home) start(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.Page, error) {
 	in, err := mcp.Arguments[struct {
 		ToolName  string          `json:"tool_name"`
@@ -56,7 +56,7 @@ func (h *home) start(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp
 	return withJobs(page, bare(name))
 }
 
-// bare is the name of a tool without what a client puts before it: mcp__server__spawn_subagents.
+// bare returns the name of a tool without the prefix that a client adds: mcp__server__spawn_subagents.
 func bare(name string) string {
 	if i := strings.LastIndex(name, "__"); i >= 0 && strings.HasPrefix(name, "mcp__") {
 		return name[i+2:]
@@ -64,7 +64,7 @@ func bare(name string) string {
 	return name
 }
 
-// withJobs adds the ids of the jobs that have begun to what the tool says.
+// withJobs adds the IDs of the started jobs to the tool's answer.
 func withJobs(page *mcp.Page, name string) (*mcp.Page, error) {
 	var answer map[string]any
 	if err := json.Unmarshal([]byte(page.Structure()), &answer); err != nil {

@@ -33,7 +33,7 @@ Tell a subagent that runs something, to steer it.`,
 	}
 }
 
-// sent is the answer of a message.
+// sent is the answer to a message.
 type sent struct {
 	Success    bool         `json:"success"`
 	SubagentID string       `json:"subagent_id"`
@@ -80,7 +80,7 @@ func sentPage(desk *yard, answer sent, err error) (*mcp.Page, error) {
 	return desk.Page().Object(answer)
 }
 
-// answered says whether a child that runs has left its answer already, as a MassGen child does at its end.
+// answered reports whether a running child has already left its answer. A MassGen child does so at its end.
 func answered(desk *yard, child mcp.Child) bool {
 	root, _, err := desk.OpenWorkspace(child.SubagentID)
 	if err != nil {
@@ -95,7 +95,7 @@ func answered(desk *yard, child mcp.Child) bool {
 	return !child.RunningSince.IsZero() && seen.ModTime().After(child.RunningSince)
 }
 
-// listens says whether a child's agent takes messages from the host. Another one may look into its inbox.
+// listens reports whether a child's agent takes messages from the host. Any other agent may look into its inbox.
 func (h *home) listens(desk *yard, child mcp.Child) bool {
 	beat, err := desk.Watcher()
 	if err != nil || h.localOf(child.SubagentID) != nil || !slices.Contains(beat.Features, delegation.FeatureInput) {
@@ -142,7 +142,7 @@ Cancel a subagent that runs. What it has made stays in its workspace.`,
 	}
 }
 
-// cancelled is the answer of a cancel.
+// cancelled is the answer to a cancel.
 type cancelled struct {
 	Success    bool         `json:"success"`
 	Operation  mg.Operation `json:"operation"`
@@ -151,7 +151,7 @@ type cancelled struct {
 	Note       string       `json:"note,omitempty"`
 }
 
-// cancelWait is how long a cancel waits for the end: MassGen's ladder takes 15 seconds at most.
+// cancelWait bounds how long a cancel waits for the end. MassGen's ladder of signals takes at most 15 seconds.
 const cancelWait = 16 * time.Second
 
 func (h *home) cancel(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.Page, error) {
@@ -180,7 +180,7 @@ func (h *home) cancel(ctx context.Context, desk *yard, raw json.RawMessage) (*mc
 	return desk.Page().Object(answer)
 }
 
-// dismiss has the result of a child that its parent has ended not come by itself. The tools for jobs still have it.
+// dismiss keeps the result of a cancelled child from coming by itself. The tools for jobs still return it.
 func (h *home) dismiss(desk *yard, id string) {
 	child, err := desk.Look(id)
 	if err != nil || !child.Ended() {
@@ -192,7 +192,7 @@ func (h *home) dismiss(desk *yard, id string) {
 	}
 }
 
-// end ends a child, and says whether it is gone.
+// end ends a child, and reports whether it is gone.
 func (h *home) end(ctx context.Context, desk *yard, id string) (ended bool, err error) {
 	timed, done, err := desk.Waiting(ctx, cancelWait)
 	if err != nil {

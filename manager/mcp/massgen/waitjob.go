@@ -66,7 +66,7 @@ func (h *home) waitForJob(ctx context.Context, desk *yard, raw json.RawMessage) 
 				return jobFailed(desk, "%s", desk.Why(err))
 			}
 			if err := context.Cause(ctx); err != nil {
-				return nil, err // the answer would reach nobody
+				return nil, err // nobody would receive the answer
 			}
 			if !h.show(unseen[0].RequestID) {
 				continue // another call has just shown it
@@ -84,7 +84,7 @@ func (h *home) waitForJob(ctx context.Context, desk *yard, raw json.RawMessage) 
 	}
 }
 
-// anyEnd waits until one of the children in the background has ended, a new one may have begun, or the time is up.
+// anyEnd waits until a child in the background has ended, a new child may have started, or the time is up.
 func (h *home) anyEnd(ctx context.Context, desk *yard) error {
 	children, err := h.children(ctx, desk)
 	if err != nil {
@@ -92,7 +92,7 @@ func (h *home) anyEnd(ctx context.Context, desk *yard) error {
 	}
 	one, cancel := context.WithCancel(ctx)
 	defer cancel()
-	news := time.AfterFunc(time.Second, cancel) // for children that other calls begin meanwhile
+	news := time.AfterFunc(time.Second, cancel) // other calls may start children meanwhile
 	defer news.Stop()
 	var group sync.WaitGroup
 	for _, child := range children {

@@ -9,15 +9,15 @@ import (
 	"torno/manager/mcp"
 )
 
-// subject is a child that a call names, as all that is known of it has it.
+// subject holds everything known about a child that a call names.
 type subject struct {
 	mg.Child
 	entry layout.Entry
 	child mcp.Child
-	there bool // in the outbox, or its result was taken
+	there bool // it is in the outbox, or its result was taken
 }
 
-// who looks a child up: in the outbox, in this parent's registry, and in those of its peers.
+// who looks a child up: in the outbox, in this parent's registry, and in the registries of its peers.
 func (h *home) who(desk *yard, id string) (s subject, err error) {
 	s.child, err = desk.Look(id)
 	s.there = err == nil
@@ -26,7 +26,7 @@ func (h *home) who(desk *yard, id string) (s subject, err error) {
 	}
 	registry, err := h.registry()
 	if err != nil && s.there && !s.child.Ended() {
-		s.Known, s.State = h.of(s.child).request != "", mg.StatusRunning // so that it can be ended whatever the file says
+		s.Known, s.State = h.of(s.child).request != "", mg.StatusRunning // so it can be ended, whatever the file says
 		return s, nil
 	}
 	if err != nil {
@@ -64,14 +64,14 @@ func (h *home) who(desk *yard, id string) (s subject, err error) {
 	return s, nil
 }
 
-// lost is a child of which only a registry speaks.
+// lost marks a child as failed if only a registry mentions it and says that it has not ended.
 func (s *subject) lost() {
 	if s.Known && !s.State.Terminal() {
 		s.State = mg.StatusFailed
 	}
 }
 
-// endState is the state of a child that has ended, by its response alone.
+// endState returns the state of a child that has ended, judged by its response alone.
 func endState(child mcp.Child) mg.Status {
 	switch {
 	case child.Status == "completed" && child.ExitCode == 0:

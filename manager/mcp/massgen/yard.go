@@ -15,13 +15,14 @@ import (
 	"torno/manager/mcp"
 )
 
-// yard is the desk, and the children outside a sandbox beside those of the outbox. Where both have a name, the one outside counts: it is newer.
+// yard is the desk, extended by the children outside a sandbox. If a child outside and a child in the outbox have the
+// same name, the child outside counts, because it is newer.
 type yard struct {
 	*mcp.Desk
 	h *home
 }
 
-// child is a child outside a sandbox as the outbox's are shown.
+// child describes a child outside a sandbox in the same way as the outbox's children.
 func (l *local) child(id string) mcp.Child {
 	item := manager.Item{
 		SubagentID: id, RequestID: l.request, State: delegation.StateRunning, Task: l.task, Workspace: l.work, Timeout: l.timeout,
@@ -35,7 +36,7 @@ func (l *local) child(id string) mcp.Child {
 	return mcp.Child{Item: item}
 }
 
-// Look says where one child stands.
+// Look returns the state of one child.
 func (y *yard) Look(id string) (mcp.Child, error) {
 	if l := y.h.localOf(id); l != nil {
 		return l.child(id), nil
@@ -43,13 +44,13 @@ func (y *yard) Look(id string) (mcp.Child, error) {
 	return y.Desk.Look(id)
 }
 
-// List is all children.
+// List returns all children.
 func (y *yard) List(ctx context.Context) (manager.Listing, error) {
 	list, err := y.Desk.List(ctx)
 	if err != nil {
 		return list, err
 	}
-	list.Items = slices.Clone(list.Items) // others have the same listing
+	list.Items = slices.Clone(list.Items) // others share this listing
 	y.h.mu.Lock()
 	defer y.h.mu.Unlock()
 	for id, l := range y.h.locals {
@@ -60,7 +61,7 @@ func (y *yard) List(ctx context.Context) (manager.Listing, error) {
 	return list, nil
 }
 
-// Result is how a child has ended.
+// Result returns how a child has ended.
 func (y *yard) Result(child mcp.Child, answerMax int) (manager.Result, error) {
 	l := y.h.localOf(child.SubagentID)
 	if l == nil || l.request != child.RequestID {

@@ -23,7 +23,7 @@ Cancel a background task that is not needed any more. The task stays to be looke
 	}
 }
 
-// info is a task as cancel_task shows it. It has no text of the child.
+// info is a task as cancel_task shows it. It contains no text of the child.
 type info struct {
 	ID       string `json:"id"`
 	Status   status `json:"status"`
@@ -32,7 +32,7 @@ type info struct {
 	Duration string `json:"duration"`
 }
 
-// cancelWait is how long a call waits for the end of what it cancels: most are gone by then.
+// cancelWait bounds how long a call waits for the end of the task that it cancels. Most tasks are gone by then.
 const cancelWait = 5 * time.Second
 
 func (t *tasks) cancel(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
@@ -64,7 +64,7 @@ func (t *tasks) cancel(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 	return t.cancelled(desk, in.ID)
 }
 
-// cancelled says what became of it.
+// cancelled says whether the task is cancelled, is still ending, or ended before.
 func (t *tasks) cancelled(desk *mcp.Desk, id string) (*mcp.Page, error) {
 	child, err := desk.Look(id)
 	if err != nil {

@@ -26,7 +26,7 @@ Get where a background task stands, its output when it has ended, and the tool c
 	}
 }
 
-// taskInput is the arguments of tools that are about one task.
+// taskInput holds the arguments of tools about one task.
 type taskInput struct {
 	ID string `json:"task_id"`
 }
@@ -71,10 +71,11 @@ func (t *tasks) details(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	return page, nil
 }
 
-// wholeAnswer is as much of an answer as the outbox gives at once.
+// wholeAnswer bounds how much of an answer the outbox gives at once.
 const wholeAnswer = 1 << 20
 
-// look finds a task, with its result where it has ended. It looks again where that was taken, or another run began, meanwhile.
+// look finds a task, with its result if it has ended. If the result was taken meanwhile, or another run began, it looks
+// again.
 func look(desk *mcp.Desk, id string) (child mcp.Child, result manager.Result, err error) {
 	for range 3 {
 		child, err = desk.Look(id)
@@ -89,7 +90,8 @@ func look(desk *mcp.Desk, id string) (child mcp.Child, result manager.Result, er
 	return child, result, err
 }
 
-// showPrinted shows the end of what a task has printed until now, if it has. Where that cannot be read, the rest is still worth an answer.
+// showPrinted shows the end of the output of a running task, and reports whether there is any. If the output cannot be
+// read, it adds a note, because the rest is still worth an answer.
 func showPrinted(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.Child, before, after string) bool {
 	text, err := desk.Printed(ctx, child)
 	if err != nil {
@@ -104,7 +106,7 @@ func showPrinted(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.
 	return true
 }
 
-// noteHost says so where nothing goes on because nothing serves the outbox.
+// noteHost adds a note if nothing goes on because no watcher serves the outbox.
 func noteHost(page *mcp.Page, desk *mcp.Desk) {
 	if _, err := desk.Watcher(); err != nil {
 		page.Printf("\n\nNote: ").Trouble(desk, err)
@@ -116,7 +118,7 @@ const (
 	maxTail   = 4_000
 )
 
-// showEnd is what Stakpak shows of a task's manifest.
+// showEnd shows the same facts that Stakpak shows from a task's manifest.
 func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status) {
 	icon := "✗"
 	if now == completed {
@@ -151,7 +153,7 @@ func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status) 
 	}
 }
 
-// stepsOf is how often the task has asked its model, where that was counted.
+// stepsOf returns how often the task has asked its model, if that was counted.
 func stepsOf(usage *delegation.Usage) string {
 	if usage == nil || usage.Model == nil {
 		return "unknown"
@@ -159,7 +161,8 @@ func stepsOf(usage *delegation.Usage) string {
 	return fmt.Sprint(usage.Model.Requests)
 }
 
-// showTails shows the ends of what a task without an answer has printed. Those of a refusal are the host's sentence, which stands above.
+// showTails shows the ends of the output of a task without an answer. After a refusal the tails are the host's
+// sentence, and that stands above already.
 func showTails(page *mcp.Page, result manager.Result) {
 	if result.Error != nil || result.StdoutTail == "" && result.StderrTail == "" {
 		page.Printf("No output available")
@@ -175,22 +178,23 @@ func showTails(page *mcp.Page, result manager.Result) {
 
 const (
 	maxQuestions = 4
-	maxAsked     = 5_000 // bytes of JSON, of one question
+	maxAsked     = 5_000 // bytes of JSON per question
 )
 
-// callID is the id of a question as a tool call that waits: its number in its run, and the beginning of the digest of all of it.
+// callID returns the ID under which a question appears as a waiting tool call: its number in its run, and the beginning
+// of its digest. The digest covers the whole question.
 func callID(a delegation.PendingApproval) string {
 	return mcp.Words(fmt.Sprintf("call_%d_%.16s", a.Approval, a.Digest))
 }
 
-// showQuestions shows what a paused task asks, and remembers what was shown whole.
+// showQuestions shows the questions of a paused task. It remembers the questions that it has shown whole.
 func (t *tasks) showQuestions(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.Child) {
 	page.Printf("### Pending Tool Calls (awaiting approval):\n")
 	var approvable string
 	for _, a := range child.Approvals[:min(len(child.Approvals), maxQuestions)] {
 		id := callID(a)
 		whole := showQuestion(page, a)
-		if whole && ctx.Err() == nil { // else the answer does not reach the client
+		if whole && ctx.Err() == nil { // otherwise the answer does not reach the client
 			t.noteShown(question{desk.Session(ctx), child.RequestID, id})
 		}
 		if whole && mcp.ForParent(a) && approvable == "" {
@@ -210,7 +214,7 @@ func (t *tasks) showQuestions(ctx context.Context, page *mcp.Page, desk *mcp.Des
 	}
 }
 
-// showQuestion shows one question, and says whether that was all of it.
+// showQuestion shows one question, and reports whether it was shown whole.
 func showQuestion(page *mcp.Page, a delegation.PendingApproval) (whole bool) {
 	page.Printf("- (id: `%s`), rejected at %s if it is not decided before\n", callID(a), a.ExpiresAt.UTC().Format(clock))
 	name := page.Quote(a.Tool, maxAsked)

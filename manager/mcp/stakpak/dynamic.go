@@ -46,7 +46,7 @@ type dynamicInput struct {
 
 const defaultSteps = 30
 
-// timeLimit is how long a task may run: Stakpak's had no limit, and the wire's default is for something shorter.
+// timeLimit bounds how long a task may run. Stakpak has no limit, and the wire's default time suits shorter work.
 const timeLimit = 30 * time.Minute
 
 func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
@@ -92,8 +92,7 @@ func startFailed(desk *mcp.Desk, err error) *mcp.Page {
 	return desk.Fail("").Printf("TASK_START_FAILED: Failed to start dynamic subagent task: ").Trouble(desk, err)
 }
 
-// choose finds the profile of a task: of those with an agent the first that asks before it calls tools, or does not, as is wanted, and else
-// the first.
+// choose prefers the first agent profile whose approval setting matches asks; otherwise the first agent profile.
 func choose(offers []delegation.ProfileOffer, asks bool) (chosen delegation.ProfileOffer, there bool) {
 	for _, offer := range offers {
 		if offer.Agent == "" {
@@ -109,7 +108,7 @@ func choose(offers []delegation.ProfileOffer, asks bool) (chosen delegation.Prof
 	return chosen, there
 }
 
-// limitOf is how long a task may run where the watcher has a limit of its own.
+// limitOf returns how long a task may run. The watcher may have a lower limit.
 func limitOf(beat delegation.Heartbeat) time.Duration {
 	if most := time.Duration(beat.Limits.MaxTimeoutSeconds) * time.Second; most > 0 {
 		return min(timeLimit, most)
@@ -124,7 +123,7 @@ func (in dynamicInput) prompt() string {
 	return fmt.Sprintf("=== CONTEXT (from previous work) ===\n%s\n\n=== YOUR TASK ===\n%s", *in.Context, in.Instructions)
 }
 
-// start asks for a task under an id that is not in use. Six characters are two thousand million, so a second try is rare.
+// start asks for a task under an unused ID. Six characters give two thousand million IDs, so a second try is rare.
 func start(ctx context.Context, desk *mcp.Desk, task mcp.Task) (begun mcp.Begun, err error) {
 	for range 5 {
 		task.ID = newID()
@@ -136,7 +135,7 @@ func start(ctx context.Context, desk *mcp.Desk, task mcp.Task) (begun mcp.Begun,
 	return begun, err
 }
 
-// newID is six random characters, [a-z0-9].
+// newID returns six random characters, [a-z0-9].
 func newID() string {
 	const digits = "abcdefghijklmnopqrstuvwxyz0123456789"
 	id := make([]byte, 0, 6)
@@ -150,7 +149,7 @@ func newID() string {
 	return string(id)
 }
 
-// created is Stakpak's text.
+// created writes Stakpak's text about a new task.
 func (in dynamicInput) created(page *mcp.Page, begun mcp.Begun, model string) {
 	if model == "" {
 		model = "(inherited from parent context)"
@@ -171,7 +170,7 @@ func (in dynamicInput) steps() int {
 	return *in.MaxSteps
 }
 
-// notes say what is otherwise than the call asked for.
+// notes lists the differences between the call and the actual run.
 func (in dynamicInput) notes(page *mcp.Page, begun mcp.Begun, offer delegation.ProfileOffer, limit time.Duration) {
 	asks := "does not ask before it calls tools"
 	if offer.Approvals {

@@ -31,10 +31,10 @@ type allInput struct {
 }
 
 const (
-	maxListed  = 100   // tasks of one answer
+	maxListed  = 100   // tasks per answer
 	maxCommand = 100   // characters
 	maxOutput  = 100   // characters
-	maxRead    = 1_000 // bytes of an answer, of which a cell shows the beginning
+	maxRead    = 1_000 // bytes of an answer; a cell shows their beginning
 )
 
 func (t *tasks) all(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
@@ -79,13 +79,13 @@ func (t *tasks) all(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*
 	return page, nil
 }
 
-// listed is a task of a listing.
+// listed is a task in a listing.
 type listed struct {
 	mcp.Child
-	output string // of one whose result was taken
+	output string // of a task whose result was taken
 }
 
-// listing is the newest tasks, newest first.
+// listing holds the newest tasks, newest first.
 type listing struct {
 	tasks    []listed
 	more     bool    // there are older ones
@@ -98,7 +98,8 @@ func (l listing) noteTroubles(page *mcp.Page, desk *mcp.Desk) {
 	}
 }
 
-// newest lists the tasks of the outbox, and those of this server whose results the client has. It reads no result that is in the outbox.
+// newest lists the tasks of the outbox, and the tasks of this server whose results the client has. It reads no result
+// that is still in the outbox.
 func (t *tasks) newest(ctx context.Context, desk *mcp.Desk) (newest listing, err error) {
 	list, err := desk.List(ctx)
 	if err != nil {
@@ -132,14 +133,14 @@ func (t *tasks) newest(ctx context.Context, desk *mcp.Desk) (newest listing, err
 		switch {
 		case trouble == nil:
 			newest.tasks = append(newest.tasks, one)
-		case !errors.Is(trouble, manager.ErrNoRun): // else the copy is kept no longer
+		case !errors.Is(trouble, manager.ErrNoRun): // otherwise the copy is no longer kept
 			newest.troubles = append(newest.troubles, trouble)
 		}
 	}
 	return newest, nil
 }
 
-// taken completes a task that is not in the outbox any more with what is known of its end.
+// taken adds the known end of a task that has left the outbox.
 func (t *tasks) taken(desk *mcp.Desk, one listed, known *end) (listed, error) {
 	if known != nil && time.Now().Before(known.until) {
 		one.Item, one.output = known.item, known.output
@@ -162,12 +163,12 @@ func (t *tasks) taken(desk *mcp.Desk, one listed, known *end) (listed, error) {
 // keptFor is how long the copy of a result is kept.
 const keptFor = 24 * time.Hour
 
-// cell is a text of the parent's as a cell of a table.
+// cell turns a text of the parent's into a table cell.
 func cell(text string) string {
 	return strings.ReplaceAll(cut(text, maxCommand), "|", `\|`)
 }
 
-// cut is the first characters of a text.
+// cut returns the first characters of a text.
 func cut(text string, characters int) string {
 	if runes := []rune(text); len(runes) > characters {
 		return string(runes[:characters]) + "..."
@@ -175,7 +176,7 @@ func cut(text string, characters int) string {
 	return text
 }
 
-// outputOf is the beginning of what a task has left.
+// outputOf returns the beginning of a task's output.
 func outputOf(ctx context.Context, desk *mcp.Desk, one listed) (string, error) {
 	if one.Taken || !one.Ended() {
 		return one.output, nil
@@ -190,7 +191,8 @@ func outputOf(ctx context.Context, desk *mcp.Desk, one listed) (string, error) {
 	return outputIn(result), err
 }
 
-// outputIn is what a result has to show: the answer, or what the task has printed last. The texts of a refusal are the host's.
+// outputIn returns the visible output of a result: the answer, or the end of standard output. After a refusal it
+// returns nothing, because the texts are the host's.
 func outputIn(result manager.Result) string {
 	switch {
 	case result.Error != nil:

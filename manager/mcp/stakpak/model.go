@@ -6,10 +6,11 @@ import (
 	"torno/delegation"
 )
 
-// policy says which model a task gets. The profile's own model comes first: the operator has set it, and the host lets no request change it.
+// policy chooses the model of a task. The profile's own model comes first: the operator has set it, and the host lets
+// no request change it.
 type policy struct {
-	byAgent    []rule // the model of an agent's provider that is made for such tasks
-	downgrades []rule // of the parent's model, for other agents: the part of a name, and what stands in its place
+	byAgent    []rule // by the agent's name: its provider's model for such tasks
+	downgrades []rule // for other agents: replace a part of the parent's model name
 }
 
 type rule struct{ from, to string }
@@ -19,7 +20,7 @@ var models = policy{
 	downgrades: []rule{{"opus-4-6", "haiku-4-5"}, {"opus", "haiku"}, {"sonnet", "haiku"}},
 }
 
-// resolve returns the model of a task, "" where the agent chooses, and whether the request has to name it.
+// resolve returns the model of a task, or "" if the agent chooses. ask says whether the request must name the model.
 func (p policy) resolve(offer delegation.ProfileOffer, parent string) (model string, ask bool) {
 	if offer.Model != "" {
 		return offer.Model, false

@@ -42,7 +42,7 @@ type resumeInput struct {
 	Input      string   `json:"input"`
 }
 
-// decides says whether a call is about what a task asks.
+// decides reports whether a call decides questions of a task.
 func (in resumeInput) decides() bool {
 	return in.ApproveAll || in.RejectAll || len(in.Approve) > 0 || len(in.Reject) > 0
 }
@@ -82,7 +82,7 @@ func resumed(desk *mcp.Desk, child mcp.Child) *mcp.Page {
 		mcp.Words(child.SubagentID), statusOf(child.Item))
 }
 
-// goOn continues a completed task: in its workspace, with its conversation, its profile and its model.
+// goOn continues a completed task in its workspace, with its conversation, its profile and its model.
 func (t *tasks) goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
 	if strings.TrimSpace(in.Input) == "" {
 		return resumeError(desk).Printf("Task '%s' is completed and asks nothing: say with input what to do now.", mcp.Words(in.ID)), nil
@@ -121,11 +121,11 @@ func (t *tasks) goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child 
 	return page, nil
 }
 
-// verdicts are the decisions of a call, in the order of the questions.
+// verdicts holds the decisions of a call, in the order of the questions.
 type verdicts struct {
 	all     []verdict
-	unseen  int      // that approve_all leaves, because they were not shown
-	unknown []string // ids that do not wait
+	unseen  int      // skipped by approve_all, because they were not shown
+	unknown []string // IDs that do not wait
 }
 
 type verdict struct {
@@ -133,8 +133,8 @@ type verdict struct {
 	as    delegation.Decision
 }
 
-// judge applies Stakpak's rule: approve_all, then reject_all, then what is listed; what is not is rejected, and a rejection by name counts
-// more than any approval.
+// judge applies Stakpak's rule. First approve_all counts, then reject_all, then the lists. Without approve_all a call
+// that is in no list is rejected. A rejection by ID overrides any approval.
 func (t *tasks) judge(session string, in resumeInput, child mcp.Child) (v verdicts) {
 	v.unknown = slices.DeleteFunc(slices.Concat(in.Approve, in.Reject), func(id string) bool {
 		return slices.ContainsFunc(child.Approvals, func(a delegation.PendingApproval) bool { return callID(a) == id })
@@ -155,7 +155,7 @@ func (t *tasks) judge(session string, in resumeInput, child mcp.Child) (v verdic
 	return v
 }
 
-// decide decides what a paused task asks.
+// decide decides the questions of a paused task.
 func (t *tasks) decide(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
 	v := t.judge(desk.Session(ctx), in, child)
 	if len(v.unknown) > 0 {
@@ -187,7 +187,8 @@ func (t *tasks) decide(ctx context.Context, desk *mcp.Desk, in resumeInput, chil
 	return resumed(desk, now).Append(notes), nil
 }
 
-// carryOut decides one question after the other, and counts those whose decision the host has or gets. The error is the first trouble.
+// carryOut decides one question after the other. It counts the decisions that the host has or will get. The error is
+// the first trouble.
 func (v verdicts) carryOut(ctx context.Context, desk *mcp.Desk, id string, notes *mcp.Page) (decided int, first error) {
 	for _, one := range v.all {
 		err := timeLeft(ctx)
@@ -208,7 +209,7 @@ func (v verdicts) carryOut(ctx context.Context, desk *mcp.Desk, id string, notes
 	return decided, first
 }
 
-// timeLeft fails where a call is over: nothing more is asked of the host then.
+// timeLeft fails if a call is over, because then nothing more may be asked of the host.
 func timeLeft(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if mcp.TimeIsUp(ctx) {
@@ -219,7 +220,7 @@ func timeLeft(ctx context.Context) error {
 
 var errTimeIsUp = errors.New("the time of this call was up before")
 
-// say gives a message to the agent of a task.
+// say sends a message to the agent of a task.
 func say(ctx context.Context, desk *mcp.Desk, in resumeInput, notes *mcp.Page) {
 	err := timeLeft(ctx)
 	if err == nil {

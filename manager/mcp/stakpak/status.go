@@ -10,7 +10,7 @@ import (
 	"torno/manager/mcp"
 )
 
-// status is where a task stands, in Stakpak's words.
+// status is the state of a task, in Stakpak's words.
 type status string
 
 const (
@@ -23,8 +23,8 @@ const (
 	paused    status = "Paused"
 )
 
-// statusOf projects a run. Only a question that is not decided pauses a task, and a task has ended when there is its result: the host may say
-// before that it has.
+// statusOf returns the status of a run. Only an undecided question pauses a task. A task has ended only when its result
+// is there; the host may report its end earlier.
 func statusOf(item manager.Item) status {
 	switch {
 	case item.Status != "":
@@ -49,18 +49,18 @@ func endOf(item manager.Item) status {
 	return failed
 }
 
-// settled says whether wait_for_tasks waits no longer for a task: it has ended, or goes on only when it is resumed.
+// settled reports whether wait_for_tasks stops waiting for a task: it has ended, or goes on only after it is resumed.
 func settled(item manager.Item) bool {
 	now := statusOf(item)
 	return now != pending && now != running && !operatorDecides(item)
 }
 
-// operatorDecides says whether a task is paused by what only the operator decides.
+// operatorDecides reports whether a task is paused and only the operator can decide its questions.
 func operatorDecides(item manager.Item) bool {
 	return statusOf(item) == paused && !slices.ContainsFunc(item.Approvals, mcp.ForParent)
 }
 
-// tag is the status in five characters.
+// tag returns a short mark for the status.
 func (s status) tag() string {
 	switch s {
 	case running:
@@ -73,7 +73,7 @@ func (s status) tag() string {
 	return "[---]"
 }
 
-// started is when a task was asked for, or what came later of that and its start.
+// started returns when a task started. Before it starts, it returns when the task was asked for.
 func started(child mcp.Child) time.Time {
 	switch {
 	case !child.StartedAt.IsZero():
@@ -86,7 +86,7 @@ func started(child mcp.Child) time.Time {
 
 const clock = "2006-01-02 15:04:05 UTC"
 
-// took is how long a task has run; false before it does, and where that is not known.
+// took returns how long a task has run. It returns false if the task has not started, or if that is unknown.
 func took(child mcp.Child) (time.Duration, bool) {
 	switch {
 	case child.Ended():

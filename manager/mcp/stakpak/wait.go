@@ -35,9 +35,9 @@ type waitInput struct {
 	Timeout *int   `json:"timeout"`
 }
 
-const maxWaited = 64 // tasks of one wait
+const maxWaited = 64 // tasks per wait
 
-// limit is how long to wait, and whether the caller has asked for that time.
+// limit returns how long to wait, and whether the caller has asked for that time.
 func (in waitInput) limit() (limit time.Duration, asked bool, err error) {
 	if in.Timeout == nil {
 		return mcp.MaxWait, false, nil
@@ -75,7 +75,7 @@ func (t *tasks) wait(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (
 	defer done()
 	troubles := settle(timed, desk, ids)
 	if err := context.Cause(timed); err != nil && !mcp.TimeIsUp(timed) {
-		return nil, err // the client has ended, or waits no longer
+		return nil, err // the client has ended, or no longer waits
 	}
 	leave, err := t.enter(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func missingOf(desk *mcp.Desk, ids []string) (missing []string) {
 	return missing
 }
 
-// settle waits for all of the tasks, or for the end of the time. Its errors, by the ids, are other troubles than that.
+// settle waits until all tasks are settled or the time is up. It returns the other errors, by task ID.
 func settle(ctx context.Context, desk *mcp.Desk, ids []string) map[string]error {
 	errs := make([]error, len(ids))
 	var all sync.WaitGroup
@@ -120,14 +120,14 @@ func settle(ctx context.Context, desk *mcp.Desk, ids []string) map[string]error 
 	return troubles
 }
 
-// awaited is what came of a wait.
+// awaited holds the outcome of a wait.
 type awaited struct {
 	ids      []string
-	troubles map[string]error // of single tasks; those of tasks that have ended all the same do not count
-	late     bool             // the time is up for which the caller has asked
+	troubles map[string]error // by task; ignored for a task that has ended all the same
+	late     bool             // the time that the caller has asked for is up
 }
 
-// update says how tasks stand, those that are waited for among them.
+// update reports the state of the tasks, and marks the awaited ones.
 func (t *tasks) update(ctx context.Context, desk *mcp.Desk, w awaited) (*mcp.Page, error) {
 	list, err := t.newest(ctx, desk)
 	if err != nil {
@@ -169,8 +169,8 @@ func (t *tasks) update(ctx context.Context, desk *mcp.Desk, w awaited) (*mcp.Pag
 	return page, nil
 }
 
-// complete has the tasks that are waited for as they stand now, as the listing may be a moment old, and counts those that are still at work,
-// or of which that is not known.
+// complete brings the awaited tasks up to date, because the listing may be a moment old. open counts the tasks that are
+// still at work or whose state is unknown.
 func (w awaited) complete(desk *mcp.Desk, all []listed) (_ []listed, open int) {
 	for i, id := range w.ids {
 		if slices.Contains(w.ids[:i], id) {
@@ -187,7 +187,7 @@ func (w awaited) complete(desk *mcp.Desk, all []listed) (_ []listed, open int) {
 			if at < 0 {
 				at, all = len(all), append(all, listed{})
 			}
-			all[at].Child = mcp.Child{Item: child.Item, Taken: child.Taken} // without a copy, which may be long
+			all[at].Child = mcp.Child{Item: child.Item, Taken: child.Taken} // drop the result's copy; it may be long
 		}
 		if settled(all[at].Item) {
 			delete(w.troubles, id)
