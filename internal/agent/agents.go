@@ -1,27 +1,27 @@
 package agent
 
-// Agent is a program that thinks, as far as a profile has to know it.
+// Agent describes a program that thinks: everything that a profile must know about it.
 type Agent struct {
 	Name    string
 	Brief   string // for people who choose
-	Program string // where PATH has it
+	Program string // the program's name in PATH
 	Speaks  []string
-	Hears   bool // its adapter brings it what its parent says while it works
-	CanHear bool // so it does where it is told to: it is driven in another way then
+	Hears   bool // its adapter brings it its parent's messages while it works
+	CanHear bool // as Hears, but only when the profile asks for it: the adapter then drives it in another way
 	Takes   bool // its adapter gives it Settings
-	Asks    bool // it can be made to ask whether it may call a tool
-	// Configured is an agent that reads a request's yaml_config, as a file, and its task as an argument.
+	Asks    bool // it can be made to ask before it calls a tool
+	// Configured marks an agent that reads a request's yaml_config as a file, and gets its task as an argument.
 	Configured bool
 }
 
-// Agents are all that there are. What each needs to be started and understood is in its adapter.
+// Agents lists all known agents. Package adapter knows how to start and understand each of them.
 var Agents = []Agent{
 	{Name: "claude", Brief: "Claude Code", Program: "claude", Speaks: []string{"anthropic", "bedrock"}, Hears: true, Takes: true, Asks: true},
 	{Name: "codex", Brief: "Codex", Program: "codex", Speaks: []string{"openai-responses"}, CanHear: true, Asks: true},
 	{Name: "massgen", Brief: "MassGen", Program: "massgen", Speaks: []string{"openai-chat"}, Hears: true, Configured: true},
 }
 
-// Find returns an agent by its name, nil where there is none.
+// Find returns the agent of this name, or nil.
 func Find(name string) *Agent {
 	for i := range Agents {
 		if Agents[i].Name == name {
@@ -31,7 +31,7 @@ func Find(name string) *Agent {
 	return nil
 }
 
-// Names are those of all agents.
+// Names returns the names of all agents.
 func Names() []string {
 	names := make([]string, len(Agents))
 	for i, a := range Agents {

@@ -7,31 +7,32 @@ import (
 	"torno/internal/strictjson"
 )
 
-// Decision answers an agent's question. The host sends it to the adapter. The adapter computes the digest of the call that it
-// holds under the question's name once more, and acts only if both agree. Package approval says what goes into the digest.
+// Decision answers an agent's question. The host sends it to the adapter. The adapter holds the call under the
+// question's name. It computes the digest of that call again, and acts only if both digests agree. Package approval
+// defines the digest.
 type Decision struct {
 	Ask    string `json:"ask"`
 	Allow  bool   `json:"allow,omitempty"`
 	Digest string `json:"digest"`
 	Policy string `json:"policy"`
 	Run    string `json:"run"`
-	Why    string `json:"why,omitempty"` // of a denial, for the agent
+	Why    string `json:"why,omitempty"` // for the agent, if the call is denied
 }
 
-// EncodeDecision writes a decision as a line for the adapter. It begins with a line's end too, so that a line which was torn before it
-// does not spoil it.
+// EncodeDecision writes a decision as a line for the adapter. The line also starts with a newline: if the line before
+// it was torn, that line does not spoil this one.
 func EncodeDecision(d Decision) ([]byte, error) {
 	text, err := json.Marshal(decisionLine{"decision", d})
 	return slices.Concat([]byte{'\n'}, text, []byte{'\n'}), err
 }
 
-// askAgain is the line that asks the adapter to repeat the questions that wait: the host may have lost some.
+// askAgain is the line that asks the adapter to repeat all open questions: the host may have lost some.
 const askAgain = `{"type":"ask_again"}`
 
-// EncodeAskAgain returns askAgain after a line's end, as EncodeDecision does.
+// EncodeAskAgain returns askAgain with a newline before and after it, as EncodeDecision does.
 func EncodeAskAgain() []byte { return []byte("\n" + askAgain + "\n") }
 
-// IsAskAgain reports whether a line, without its end, is askAgain.
+// IsAskAgain reports whether a line, without its newline, is askAgain.
 func IsAskAgain(text []byte) bool { return string(text) == askAgain }
 
 type decisionLine struct {
@@ -39,7 +40,7 @@ type decisionLine struct {
 	Decision
 }
 
-// DecodeDecision reads a line without its end. ok is false if the line is no decision.
+// DecodeDecision reads a line without its newline. ok is false if the line is no decision.
 func DecodeDecision(text []byte) (Decision, bool) {
 	var l decisionLine
 	if strictjson.Decode(text, &l) != nil || l.Type != "decision" || l.Ask == "" {

@@ -8,28 +8,29 @@ import (
 	"torno/internal/strictjson"
 )
 
-// Input is a line on an adapter's standard input: what the parent says to the agent. The adapter acknowledges each number, also one
-// that it has had before, which it does not hand on again.
+// Input is one line on an adapter's standard input: something that the parent says to the agent. The adapter
+// acknowledges every number. It also acknowledges a number that it has had before, but does not hand that input on
+// again.
 type Input struct {
 	N    int       `json:"n"` // from 1, rising
 	Kind InputKind `json:"type"`
 	Text string    `json:"text,omitempty"`
 }
 
-// InputKind says what the agent is to do.
+// InputKind says what the agent must do.
 type InputKind string
 
 // The kinds of input.
 const (
 	Message   InputKind = "message"   // take a text
-	Interrupt InputKind = "interrupt" // stop what it does, and take the text where there is one
+	Interrupt InputKind = "interrupt" // stop working, then take the text if there is one
 )
 
-// MaxInputLine is the longest line of input, in bytes: a text of 64 KiB, of which JSON may make six times as many.
+// MaxInputLine is the longest line of input, in bytes. A text may have 64 KiB, and JSON may make it six times as long.
 const MaxInputLine = 512 << 10
 
-// EncodeInput writes a line of input. It begins with a line's end too, so that a line which was torn before it, by the death of the
-// watcher in the middle, does not spoil it.
+// EncodeInput writes a line of input. The line also starts with a newline: if the watcher died in the middle of the
+// line before, that torn line does not spoil this one.
 func EncodeInput(in Input) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('\n')
@@ -44,7 +45,7 @@ func EncodeInput(in Input) ([]byte, error) {
 	return out.Bytes(), in.check()
 }
 
-// DecodeInput reads one line of input, without its end.
+// DecodeInput reads one line of input, without its newline.
 func DecodeInput(text []byte) (Input, error) {
 	var in Input
 	if err := strictjson.Decode(text, &in); err != nil {

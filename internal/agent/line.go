@@ -9,8 +9,8 @@ import (
 	"torno/internal/strictjson"
 )
 
-// MaxLine is the longest line with its end, in bytes. An adapter cuts longer texts into pieces; of a tool's input it leaves out
-// what does not fit.
+// MaxLine is the longest line with its newline, in bytes. An adapter cuts longer texts into pieces, and leaves out a
+// tool's input that does not fit.
 const MaxLine = 16 << 10
 
 // Kind says what happened.
@@ -21,18 +21,18 @@ const (
 	Text       Kind = "text"        // the model said it
 	Thinking   Kind = "thinking"    // the model thought it
 	ToolCall   Kind = "tool_call"   // the model calls a tool
-	ToolResult Kind = "tool_result" // what the tool gave back
-	Usage      Kind = "usage"       // tokens, of a turn
+	ToolResult Kind = "tool_result" // the tool's result
+	Usage      Kind = "usage"       // the tokens of a turn
 	Result     Kind = "result"      // the turn is over
-	Notice     Kind = "notice"      // the agent says something of itself, as that it tries again
-	Raw        Kind = "raw"         // the agent printed what its adapter does not know
-	// Acknowledged says that the agent has what its parent has said, which it repeats in part, or with Failed that it never will, and why.
-	// It goes to the host alone: it is no event.
+	Notice     Kind = "notice"      // the agent says something about itself, for example that it tries again
+	Raw        Kind = "raw"         // the agent printed something that its adapter does not know
+	// Acknowledged says that the agent has an input of its parent; Text repeats the beginning of that input. With
+	// Failed, the agent will never have it, and Text says why. It goes to the host alone: it is no event.
 	Acknowledged Kind = "acknowledged"
-	Session      Kind = "session" // a part of what the agent needs to go on; for the host alone
+	Session      Kind = "session" // a part of the agent's session; for the host alone
 
 	Ask      Kind = "ask"       // the agent asks whether it may call a tool, and waits
-	AskTaken Kind = "ask_taken" // the answer has reached the agent; or not, where it failed
+	AskTaken Kind = "ask_taken" // the agent was given the decision; with Failed, it was not
 	AskGone  Kind = "ask_gone"  // the agent has taken its question back
 )
 
@@ -40,34 +40,34 @@ const (
 type Line struct {
 	Kind Kind   `json:"type"`
 	Text string `json:"text,omitempty"`
-	More bool   `json:"more,omitempty"` // the next line of this kind goes on with the text
-	// Parent is the call of a tool within which it happened, where the agent has started an agent of its own.
+	More bool   `json:"more,omitempty"` // the next line of this kind continues the text
+	// Parent is the tool call during which it happened, if the agent has started an agent of its own.
 	Parent string  `json:"parent_tool_use_id,omitempty"`
-	Tool   *Tool   `json:"tool,omitempty"`   // of a call, of its result and of a question
-	Tokens *Tokens `json:"tokens,omitempty"` // of usage
-	Failed bool    `json:"failed,omitempty"` // of a tool's result, of a turn's, and of an answer that was not taken
-	N      int     `json:"n,omitempty"`      // of what is acknowledged
-	Part   *Part   `json:"part,omitempty"`   // of a session
-	Ask    string  `json:"ask,omitempty"`    // the agent's own name of its question
+	Tool   *Tool   `json:"tool,omitempty"`   // for a call, a result or a question
+	Tokens *Tokens `json:"tokens,omitempty"` // for Usage
+	Failed bool    `json:"failed,omitempty"` // for ToolResult, Result, Acknowledged and AskTaken
+	N      int     `json:"n,omitempty"`      // the number of the acknowledged input
+	Part   *Part   `json:"part,omitempty"`   // for Session
+	Ask    string  `json:"ask,omitempty"`    // the agent's own name for its question
 }
 
 // Tool is a call of a tool.
 type Tool struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Input is a JSON value; Cut says that it was too long, and is not here.
+	// Input is a JSON value. Cut says that the value was too long and is left out.
 	Input json.RawMessage `json:"input,omitempty"`
 	Cut   bool            `json:"cut,omitempty"`
 }
 
-// Tokens are what an agent says that a turn has used. What the gateway has counted is in the response.
+// Tokens are the agent's own count for one turn. The gateway's count is in the response.
 type Tokens struct {
-	Input  int64 `json:"input"`  // what was read from a cache included
-	Output int64 `json:"output"` // what was thought included
+	Input  int64 `json:"input"`  // including tokens read from a cache
+	Output int64 `json:"output"` // including tokens of thinking
 	Cached int64 `json:"cached,omitempty"`
 }
 
-// Encode writes a line, with its end.
+// Encode writes a line, with its newline.
 func Encode(l Line) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -82,7 +82,7 @@ func Encode(l Line) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Decode reads one line, without its end, as hostile text. What it does not know it refuses.
+// Decode reads one line, without its newline, as hostile text. It refuses everything that it does not know.
 func Decode(text []byte) (Line, error) {
 	if len(text) >= MaxLine {
 		return Line{}, fmt.Errorf("a line of %d bytes is too long", len(text))
@@ -94,10 +94,10 @@ func Decode(text []byte) (Line, error) {
 	return l, l.Check()
 }
 
-// maxName bounds ids and names of tools.
+// maxName bounds ids and tool names, in bytes.
 const maxName = 256
 
-// Check says what is wrong with a line.
+// Check returns an error if the line breaks the form.
 func (l Line) Check() error {
 	for _, name := range []string{l.Parent, l.tool().ID, l.tool().Name, l.Ask} {
 		if len(name) > maxName {
@@ -131,10 +131,10 @@ func (l Line) Check() error {
 	return nil
 }
 
-// maxDepth is how deep a tool's input may be nested: readers of events bound that too.
+// maxDepth bounds how deep a tool's input may be nested, because readers of events bound it too.
 const maxDepth = 32
 
-// depth is how deep a JSON value is nested.
+// depth returns how deep a JSON value is nested.
 func depth(value []byte) (deepest int) {
 	now, inString := 0, false
 	for i := 0; i < len(value); i++ {
@@ -154,7 +154,7 @@ func depth(value []byte) (deepest int) {
 	return deepest
 }
 
-// tool is the line's, or an empty one.
+// tool returns the line's tool, or an empty one.
 func (l Line) tool() Tool {
 	if l.Tool == nil {
 		return Tool{}

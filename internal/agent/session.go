@@ -5,22 +5,23 @@ import (
 	"fmt"
 )
 
-// An agent's session is what it needs to go on with a conversation in another sandbox. Its adapter packs that into a bundle, of which
-// each line of the kind Session has a part. To the host a bundle is bytes, which it stores and hands back to the same subagent: it
-// never looks into them. A later bundle of a run replaces an earlier one, when the last of its parts has come.
+// An agent's session is everything that it needs to continue a conversation in another sandbox. Its adapter packs the
+// session into a bundle, and sends the bundle in parts, each in a line of the kind Session. To the host a bundle is
+// only bytes: the host stores it, hands it back to the same subagent, and never looks inside. A later bundle of a run
+// replaces the earlier one once its last part has come.
 const (
 	MaxBundle  = 4 << 20  // bytes of one bundle
 	MaxPart    = 11 << 10 // bytes of one part: in base64 it fits into a line
-	MaxBundles = 64       // of one run
+	MaxBundles = 64       // per run
 	maxVersion = 64
 )
 
-// Part is a part of a bundle. The parts of one follow each other without a hole.
+// Part is a part of a bundle. The parts of one bundle follow each other without a gap.
 type Part struct {
-	Bundle int    `json:"bundle"` // which one of the run's, from 1
+	Bundle int    `json:"bundle"` // the number of the bundle in its run, from 1
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
-	// Last says that the bundle ends with this part, and Version of which version the agent is.
+	// Last marks the bundle's last part. Version is the agent's version; only the last part has one.
 	Last    bool   `json:"last,omitempty"`
 	Version string `json:"version,omitempty"`
 }

@@ -11,11 +11,11 @@ import (
 	"torno/internal/strictjson"
 )
 
-// SettingsKey is the key of a request's yaml_config under which Settings stand.
+// SettingsKey is the key in a request's yaml_config that holds Settings.
 const SettingsKey = "agent_settings"
 
-// Settings are what a request gives its agent beside the task. They take away and add nothing to a sandbox: an agent with no settings may do
-// in it what it likes. The agent itself keeps to them, so they bind an honest one.
+// Settings come to the agent with its request, beside the task. They can only take something away: an agent without
+// settings may do in its sandbox whatever it likes. The agent itself enforces them, so they bind only an honest agent.
 type Settings struct {
 	SystemPrompt string            `json:"system_prompt,omitempty"`
 	Allow        *[]string         `json:"allow,omitempty"` // the only tools that it has; nil for all that it knows
@@ -23,18 +23,18 @@ type Settings struct {
 	Servers      map[string]Server `json:"mcp_servers,omitempty"`
 }
 
-// Server is a server of the Model Context Protocol that the agent starts in its sandbox.
+// Server is an MCP server (Model Context Protocol) that the agent starts in its sandbox.
 type Server struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 }
 
-// MaxSettings bounds settings as JSON.
+// MaxSettings bounds the settings as JSON, in bytes.
 const MaxSettings = 1 << 20
 
 const (
-	maxRules = 512 // and servers
+	maxRules = 512 // rules, and as many servers
 	maxRule  = 512
 )
 
@@ -70,7 +70,8 @@ func (s Settings) check() error {
 	return nil
 }
 
-// isRule says whether a text names a tool, and behind it perhaps a pattern in brackets. So it is never an option.
+// isRule reports whether a text names a tool, perhaps followed by a pattern in brackets. Such a text never looks like a
+// command-line option.
 func isRule(rule string) bool {
 	tool := ToolOf(rule)
 	pattern := rule[len(tool):]
@@ -78,7 +79,7 @@ func isRule(rule string) bool {
 		(pattern == "" || strings.HasSuffix(pattern, ")")) && !strings.ContainsFunc(rule, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// ToolOf is the tool of a rule.
+// ToolOf returns the tool of a rule: the text before the bracket.
 func ToolOf(rule string) string {
 	tool, _, _ := strings.Cut(rule, "(")
 	return tool

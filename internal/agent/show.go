@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// How much of a tool's call and of its result is shown.
+// These bound how much of a tool's call and of its result is shown.
 const (
 	shownCall   = 160 // characters
 	shownResult = 4   // lines
 )
 
-// Show is a line as people read it while an agent works: all that it says, and what it does in short. It is the child's word, with
-// whatever control characters are in it.
+// Show returns a line as people read it while an agent works: everything that the agent says, and its actions in short.
+// The text is the child's, and may contain control characters.
 func Show(l Line) string {
 	switch l.Kind {
 	case Text, Raw:
@@ -41,10 +41,10 @@ func Show(l Line) string {
 			return marked("failed: ", ended(l))
 		}
 	}
-	return "" // what a turn ends with was said as text
+	return "" // the result's text was already shown as a Text line
 }
 
-// ShowSaid is what the parent has said to the agent, as people read it.
+// ShowSaid returns a message of the parent to the agent, as people read it.
 func ShowSaid(kind, text string, more bool) string {
 	if text == "" {
 		return "< (" + kind + ")\n"
@@ -52,7 +52,7 @@ func ShowSaid(kind, text string, more bool) string {
 	return marked("< ", ended(Line{Text: text, More: more}))
 }
 
-// ended is the text with a line's end, unless the next line goes on with it.
+// ended returns the text with a newline at its end, unless the next line continues the text.
 func ended(l Line) string {
 	if l.More || strings.HasSuffix(l.Text, "\n") {
 		return l.Text
@@ -60,7 +60,7 @@ func ended(l Line) string {
 	return l.Text + "\n"
 }
 
-// marked has each line of a text begin with a mark.
+// marked puts a mark before each line of a text.
 func marked(mark, text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -69,10 +69,10 @@ func marked(mark, text string) string {
 	return out.String()
 }
 
-// telling are the members of a tool's input that say the most, the first one first.
+// telling lists the members of a tool's input that say the most, the best one first.
 var telling = []string{"command", "file_path", "path", "url", "query", "pattern", "prompt", "description"}
 
-// brief is what a call is about, in one line.
+// brief describes a call in one line.
 func brief(t Tool) string {
 	if t.Cut {
 		return "(what it was given is too long to be shown)"
@@ -98,7 +98,7 @@ func cut(text string) string {
 	return string([]rune(text)[:shownCall]) + "…"
 }
 
-// result is the beginning of what a tool gave back.
+// result returns the first lines of a tool's result.
 func result(l Line) string {
 	lines := strings.SplitAfter(strings.TrimRight(l.Text, "\n"), "\n")
 	if l.Failed {

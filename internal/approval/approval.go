@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Approval is one question of an agent's and what has become of it. It changes once. Its times are since the run's release, by a clock
-// that nobody sets.
+// Approval is one question of an agent and its outcome. It changes once. Its times count from the run's release, by a
+// clock that nobody sets.
 type Approval struct {
 	Number  int    // in its run, from 1
-	Ask     string // the agent's own name of its question
+	Ask     string // the agent's own name for its question
 	Tool    string
 	Preview string // the beginning of the arguments
-	Cut     bool   // there is more of them
+	Cut     bool   // the arguments go on
 	Digest  string
 	Binding Binding
 	Asked   time.Duration
@@ -22,11 +22,11 @@ type Approval struct {
 
 	Outcome Outcome
 	By      Decider
-	Why     string // what the agent is told of a denial
+	Why     string // told to the agent if the call is denied
 	Decided time.Duration
 }
 
-// Outcome is how a question was decided; "" is not yet.
+// Outcome says how a question was decided; "" means not yet.
 type Outcome string
 
 // The outcomes.
@@ -36,16 +36,16 @@ const (
 	Withdrawn Outcome = "withdrawn" // by the agent
 )
 
-// Decision is somebody's word about an approval.
+// Decision is a decider's answer to the question of an approval.
 type Decision struct {
 	Number int
-	Digest string // of what the decider has seen
+	Digest string // of the call that the decider has seen
 	Grant  bool
-	Why    string // for the agent, where it is denied
+	Why    string // for the agent, if the call is denied
 	By     Decider
 }
 
-// What is wrong with a decision.
+// These errors say why a decision is not applied.
 var (
 	ErrNone    = errors.New("there is no such approval")
 	ErrUsed    = errors.New("it was decided before, and an approval is used once")
@@ -55,7 +55,8 @@ var (
 	ErrForeign = errors.New("the policy has others decide")
 )
 
-// Decide applies a decision. The binding is what counts now.
+// Decide applies a decision. bound is the binding that is valid now: a grant needs it to equal the approval's own
+// binding.
 func (a *Approval) Decide(d Decision, p *Policy, bound Binding, now time.Duration) error {
 	switch {
 	case a.Outcome != "":
@@ -77,12 +78,12 @@ func (a *Approval) Decide(d Decision, p *Policy, bound Binding, now time.Duratio
 	return nil
 }
 
-// Is says whether an approval was decided just so, by the same.
+// Is reports whether the approval was decided in exactly this way, by the same decider.
 func (a *Approval) Is(d Decision) bool {
 	return a.By == d.By && a.Digest == d.Digest && (a.Outcome == Granted) == d.Grant && a.Outcome != Withdrawn
 }
 
-// Expire denies what has waited for too long. It says whether it did.
+// Expire denies an approval that has waited too long. It reports whether it did.
 func (a *Approval) Expire(now time.Duration) bool {
 	if a.Outcome != "" || now < a.Expires {
 		return false
@@ -91,7 +92,7 @@ func (a *Approval) Expire(now time.Duration) bool {
 	return true
 }
 
-// End ends an approval that nobody will decide any more. It says whether it did.
+// End ends an approval that nobody will decide any more. It reports whether it did.
 func (a *Approval) End(outcome Outcome, by Decider, why string, now time.Duration) bool {
 	if a.Outcome != "" {
 		return false
@@ -104,7 +105,8 @@ func (a *Approval) end(outcome Outcome, by Decider, why string, now time.Duratio
 	a.Outcome, a.By, a.Why, a.Decided = outcome, by, why, now
 }
 
-// Paused is for how long a run's clock has stood still while questions waited: with several at once only once, and limit at most.
+// Paused returns how long a run's clock has stood still while questions waited. If several waited at once, that time
+// counts once. The result is at most limit.
 func Paused(all []Approval, limit, now time.Duration) time.Duration {
 	waits := make([]Approval, 0, len(all))
 	for _, a := range all {
@@ -127,16 +129,16 @@ func Paused(all []Approval, limit, now time.Duration) time.Duration {
 	return min(sum, limit)
 }
 
-// maxPreview is how much of the arguments is shown to a decider in a record; the events have all of them.
+// maxPreview bounds how much of the arguments a record shows to a decider, in bytes. The events have all of them.
 const maxPreview = 1 << 10
 
-// Preview is the beginning of a call's arguments, and whether there is more.
+// Preview returns the beginning of a call's arguments, and whether there are more.
 func (c Call) Preview() (text string, cut bool) {
 	if len(c.Arguments) <= maxPreview {
 		return string(c.Arguments), false
 	}
 	end := maxPreview
-	for end > 0 && c.Arguments[end]&0xc0 == 0x80 { // not within a character
+	for end > 0 && c.Arguments[end]&0xc0 == 0x80 { // do not cut within a character
 		end--
 	}
 	return string(c.Arguments[:end]), true

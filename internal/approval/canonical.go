@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxArguments is how long the canonical arguments of a call may be, in bytes.
+// MaxArguments bounds the canonical arguments of a call, in bytes.
 const MaxArguments = 12 << 10
 
-// maxDepth is how deep arguments may be nested.
+// maxDepth bounds how deep arguments may be nested.
 const maxDepth = 24
 
-// Canonical writes a call's arguments, a JSON object, in their one form: no spaces, the members of an object in the order of their
-// names, characters as themselves wherever JSON lets them be. Numbers keep their text. Two members of one name are refused, because
-// two readers can take different ones.
+// Canonical writes a call's arguments, a JSON object, in their one form: no spaces, the members of an object in the
+// order of their names, and characters unescaped wherever JSON allows it. Numbers keep their text. Canonical refuses
+// two members of the same name, because two readers could take different ones.
 func Canonical(arguments []byte) ([]byte, error) {
 	if !utf8.Valid(arguments) {
 		return nil, errors.New("the arguments are not UTF-8")
@@ -41,7 +41,7 @@ func Canonical(arguments []byte) ([]byte, error) {
 	var out bytes.Buffer
 	to := json.NewEncoder(&out)
 	to.SetEscapeHTML(false)
-	if err := to.Encode(value); err != nil { // it writes the members of a map in the order of their names
+	if err := to.Encode(value); err != nil { // the encoder sorts the members of a map by name
 		return nil, err
 	}
 	text := bytes.TrimRight(out.Bytes(), "\n")
@@ -51,7 +51,7 @@ func Canonical(arguments []byte) ([]byte, error) {
 	return text, nil
 }
 
-// read reads one value. json.Unmarshal would take the last of two members of one name.
+// read reads one value. json.Unmarshal would take the last of two members of the same name.
 func read(from *json.Decoder, depth int) (any, error) {
 	token, err := from.Token()
 	if err != nil {
@@ -77,7 +77,7 @@ func readObject(from *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := token.(string) // the decoder takes no other names
+		name, _ := token.(string) // the decoder accepts only texts as names
 		if _, twice := object[name]; twice {
 			return nil, fmt.Errorf("the member %.40q is there twice", name)
 		}
@@ -108,22 +108,22 @@ type Call struct {
 	Arguments []byte
 }
 
-// Binding is what a digest binds a call to.
+// Binding names the run and the policy to which a digest binds a call.
 type Binding struct {
 	Run    string // the key of the run, with its attempt
 	Policy string // Policy.Version, and whether the run's approvals were revoked since
 }
 
-// Digest is the call's, for this run under this policy.
+// Digest returns the digest of the call for this run under this policy.
 func (c Call) Digest(to Binding) string {
 	sum := sha256.New()
 	for _, part := range []string{"torno approval 1", c.Tool, string(c.Arguments), to.Policy, to.Run} {
-		fmt.Fprintf(sum, "%d:%s\n", len(part), part) // a length in front: no part can pass for two
+		fmt.Fprintf(sum, "%d:%s\n", len(part), part) // with its length in front, no part can pass for two
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// argument is a member of the arguments that is a text.
+// argument returns the member of this name, if it is a text.
 func (c Call) argument(name string) (string, bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(c.Arguments, &members) != nil {
@@ -134,13 +134,14 @@ func (c Call) argument(name string) (string, bool) {
 	return text, err == nil
 }
 
-// shell and writing are the tools with rates of their own.
+// shell and writing list the tools that have rates of their own.
 var (
 	shell   = []string{"Bash", "BashOutput", "PowerShell", "command_execution"}
 	writing = []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "file_change"}
 )
 
-// commandOf is the argument that a rule of words reads, and pathOf the one that a rule of places reads, where they say none.
+// A rule with Exact or Words reads the argument commandOf, and a rule with Under reads pathOf, unless the rule names
+// another.
 const (
 	commandOf = "command"
 	pathOf    = "file_path"
@@ -150,7 +151,7 @@ func isShell(tool string) bool { return slices.Contains(shell, tool) }
 
 func writes(tool string) bool { return slices.Contains(writing, tool) }
 
-// isPlain says whether a command is nothing but words: no quotes, no expansion, no second command, no redirection.
+// isPlain reports whether a command is nothing but words: no quotes, no expansion, no second command, no redirection.
 func isPlain(command string) bool {
 	return command != "" && !strings.ContainsFunc(command, func(c rune) bool {
 		return c < ' ' || c == 0x7f || c > 0x7e || strings.ContainsRune("\"'`$&|;<>(){}[]*?!~#\\\n", c)

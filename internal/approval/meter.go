@@ -2,21 +2,21 @@ package approval
 
 import "time"
 
-// Meter counts what is approved without a question, and the questions. It belongs to one run. Times are since its start, by a clock
-// that nobody sets.
+// Meter counts questions, and calls that are approved without a question. It belongs to one run. Its times count from
+// the start of the run, by a clock that nobody sets.
 type Meter struct {
 	calls, shell, writes bucket
 	approved             int
 	asked                bucket
 }
 
-// bucket holds as much as a minute allows, and is filled evenly.
+// bucket holds as many uses as a minute allows. Time gives used ones back evenly.
 type bucket struct {
 	used float64
 	at   time.Duration
 }
 
-// take takes one, unless a minute's worth is used up.
+// take takes one use and returns true. If a minute's worth is used up, it returns false.
 func (b *bucket) take(perMinute int, now time.Duration) bool {
 	b.used = max(0, b.used-float64(perMinute)*(now-b.at).Minutes())
 	b.at = max(b.at, now)
@@ -27,13 +27,14 @@ func (b *bucket) take(perMinute int, now time.Duration) bool {
 	return true
 }
 
-// asksPerMinute bounds questions of all kinds, which are written down before they are answered.
+// asksPerMinute bounds questions of all kinds, because each question is written down before it is answered.
 const asksPerMinute = 300
 
-// MayAsk counts a question, and says whether there were not too many. What is over is denied without a record.
+// MayAsk counts a question, and reports whether the run may still ask it. If not, it is denied without a record.
 func (m *Meter) MayAsk(now time.Duration) bool { return m.asked.take(asksPerMinute, now) }
 
-// May counts a call that the policy approves by itself. Why it may not is "" where it may.
+// May counts a call that the policy approves by itself. It returns "" if the policy may approve it, and otherwise the
+// reason why not.
 func (m *Meter) May(p *Policy, c Call, now time.Duration) (why string) {
 	switch {
 	case m.approved >= p.Rates.Calls:
@@ -49,5 +50,5 @@ func (m *Meter) May(p *Policy, c Call, now time.Duration) (why string) {
 	return ""
 }
 
-// Count counts what an earlier watcher approved.
+// Count adds the calls that an earlier watcher approved.
 func (m *Meter) Count(approved int) { m.approved += approved }

@@ -14,65 +14,66 @@ import (
 	"torno/internal/paths"
 )
 
-// Policy is what a profile says about its agent's questions. The zero value forwards every one.
+// Policy says how a profile treats its agent's questions. The zero value forwards every question.
 type Policy struct {
 	Allow     []Rule        `json:"allow,omitempty"`     // approved without a question; nil approves nothing by itself
-	Deny      []Rule        `json:"deny,omitempty"`      // denied, also where Allow has them
-	Otherwise Otherwise     `json:"otherwise,omitempty"` // what becomes of the rest
+	Deny      []Rule        `json:"deny,omitempty"`      // denied, even if Allow has them
+	Otherwise Otherwise     `json:"otherwise,omitempty"` // for all other calls
 	DecidedBy []Decider     `json:"decided_by,omitempty"`
-	Expires   time.Duration `json:"expires"`  // a question that was not decided is denied then
-	Pause     time.Duration `json:"pause"`    // the run's clock stands still for so long at most, over all of its questions
+	Expires   time.Duration `json:"expires"`  // after this time an undecided question is denied
+	Pause     time.Duration `json:"pause"`    // the most that the run's clock stands still, over all of its questions
 	TimeBox   time.Duration `json:"time_box"` // how long Allow counts, from the run's start
 	Rates     Rates         `json:"rates"`
 }
 
-// Otherwise is what becomes of a call that no rule has.
+// Otherwise says how to treat a call that no rule matches.
 type Otherwise string
 
-// The ways of a call that no rule has.
+// There are two ways to treat such a call.
 const (
 	Forward Otherwise = "forward"
 	Refuse  Otherwise = "deny"
 )
 
-// Decider decides what is forwarded.
+// Decider names who decides a forwarded question.
 type Decider string
 
-// The deciders. Only the first two are people and parents; the others are for records.
+// These are the deciders. Only the first two are people and parents; the others appear only in records.
 const (
 	ByParent   Decider = "parent"
 	ByOperator Decider = "operator"
 	ByPolicy   Decider = "policy"
 	ByTime     Decider = "time"   // it expired
-	ByAgent    Decider = "agent"  // which took its question back
-	ByChange   Decider = "change" // of what the run may do
-	ByEnd      Decider = "end"    // of the run
+	ByAgent    Decider = "agent"  // the agent took its question back
+	ByChange   Decider = "change" // somebody changed the rights of the run
+	ByEnd      Decider = "end"    // the run ended
 )
 
-// Rates bound what is approved without a question.
+// Rates bound the calls that are approved without a question.
 type Rates struct {
 	CallsPerMinute  int `json:"calls_per_minute"`
-	Calls           int `json:"calls"` // of a run
+	Calls           int `json:"calls"` // per run
 	ShellPerMinute  int `json:"shell_per_minute"`
 	WritesPerMinute int `json:"writes_per_minute"`
 }
 
 // Rule matches calls of a tool: all of them, or those whose argument fits.
 type Rule struct {
-	// Tool is a tool's name. A star at its end matches every rest: mcp__files__*.
+	// Tool is a tool's name. A star at its end stands for any rest: mcp__files__*.
 	Tool string `json:"tool"`
-	// Argument is the one that is looked at; "" is command for Exact and Words, and file_path for Under.
+	// Argument names the argument to look at. If it is "", Exact and Words look at command, and Under looks at
+	// file_path.
 	Argument string   `json:"argument,omitempty"`
-	Exact    string   `json:"exact,omitempty"` // it is this text
-	Words    []string `json:"words,omitempty"` // it is a plain command of these words: * is any one word, ... at the end any rest
-	Under    string   `json:"under,omitempty"` // it is a path in this directory, by its text
-	Whole    string   `json:"whole,omitempty"` // all arguments are these, in their canonical form; no configuration has it
+	Exact    string   `json:"exact,omitempty"` // the argument is this text
+	Words    []string `json:"words,omitempty"` // a plain command of these words: * is any one word, ... at the end any rest
+	Under    string   `json:"under,omitempty"` // a path in this directory, compared as text
+	Whole    string   `json:"whole,omitempty"` // all arguments, in their canonical form; no configuration can set it
 }
 
-// AnyRest is the word at the end of Words that stands for any words, also none.
+// AnyRest stands at the end of Words for any further words, or for none.
 const AnyRest = "..."
 
-// Check says what is wrong with a rule.
+// Check returns an error if the rule is faulty.
 func (r Rule) Check() error {
 	patterns := 0
 	for _, given := range []bool{r.Exact != "", len(r.Words) > 0, r.Under != ""} {
@@ -104,16 +105,16 @@ func (r Rule) Check() error {
 	return nil
 }
 
-// fit is how a call fits a rule.
+// fit says how a call fits a rule.
 type fit int
 
 const (
 	no fit = iota
 	yes
-	unclear // the rule is about the tool, and cannot read this call
+	unclear // the rule is about this tool, but cannot read this call
 )
 
-// fits looks at a call.
+// fits returns how a call fits the rule.
 func (r Rule) fits(c Call) fit {
 	if begin, star := strings.CutSuffix(r.Tool, "*"); star && !strings.HasPrefix(c.Tool, begin) || !star && r.Tool != c.Tool {
 		return no
@@ -162,7 +163,7 @@ func (r Rule) fitsWords(text string) fit {
 	return fitIf(len(said) == len(want) && slices.EqualFunc(said, want, func(a, b string) bool { return b == "*" || a == b }))
 }
 
-// fitsPath compares texts: a link in the workspace may lead elsewhere, where the sandbox lets the child go.
+// fitsPath compares texts. A link in the workspace may lead elsewhere, but only where the sandbox lets the child go.
 func (r Rule) fitsPath(text string) fit {
 	if !path.IsAbs(text) || path.Clean(text) != text {
 		return unclear
@@ -170,7 +171,7 @@ func (r Rule) fitsPath(text string) fit {
 	return fitIf(paths.Within(r.Under, text))
 }
 
-// Verdict is what a policy says of a call.
+// Verdict is a policy's judgement of a call.
 type Verdict int
 
 // The verdicts.
@@ -180,8 +181,8 @@ const (
 	Denied
 )
 
-// Judge says what becomes of a call, without rates and time. A call that a rule of Deny is about and cannot read is never approved
-// by the policy itself, unless Allow has its very text.
+// Judge returns the verdict on a call, without looking at rates and time. Sometimes a rule of Deny is about the call's
+// tool but cannot read the call. Then the policy itself never approves the call, unless Allow has its exact text.
 func (p *Policy) Judge(c Call) Verdict {
 	denied := strongest(p.Deny, c)
 	switch {
@@ -195,7 +196,7 @@ func (p *Policy) Judge(c Call) Verdict {
 	return Forwarded
 }
 
-// leaves says whether rules allow a call of which Deny has found this.
+// leaves reports whether rules of Allow approve a call, after Deny has found this fit.
 func (denied fit) leaves(rules []Rule, c Call) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { return r.fits(c) == yes && (denied == no || r.Exact != "") })
 }
@@ -213,19 +214,21 @@ func strongest(rules []Rule, c Call) fit {
 	return found
 }
 
-// MayDecide says whether the policy lets a decider decide what is forwarded.
+// MayDecide reports whether the policy lets this decider decide forwarded questions.
 func (p *Policy) MayDecide(by Decider) bool {
 	return len(p.DecidedBy) == 0 || slices.Contains(p.DecidedBy, by)
 }
 
-// saysItself is, of tools that are known, the argument that says what a call does. What is beside it may be another the next time.
+// saysItself names, for each known tool, the argument that describes the call. The other arguments may differ the next
+// time.
 var saysItself = map[string]string{
 	"Bash": commandOf, "PowerShell": commandOf, "Read": pathOf, "Write": pathOf, "Edit": pathOf, "MultiEdit": pathOf, "NotebookEdit": "notebook_path",
 	"WebFetch": "url", "file_change": pathOf,
 }
 
-// Again is a rule for calls like this one: of the same tool, and with the same command, file or address; of a tool that is not known, as one of an
-// MCP server, with all arguments the same. An argument called command or url may be the least of what such a tool does.
+// Again returns a rule for calls like this one. For a known tool, the rule fits calls with the same command, file or
+// address. For an unknown tool, for example of an MCP server, all arguments must be the same: an argument called
+// command or url may be the least important part of such a call.
 func (c Call) Again() (Rule, bool) {
 	if len(c.Arguments) == 0 {
 		return Rule{}, false
@@ -237,11 +240,11 @@ func (c Call) Again() (Rule, bool) {
 	return Rule{Tool: c.Tool, Whole: string(c.Arguments)}, true
 }
 
-// Version tells policies apart.
+// Version returns a digest that tells policies apart.
 func (p *Policy) Version() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // it is texts, numbers and lists of them
+		panic(err) // a policy has only texts, numbers and lists of them
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

@@ -1,10 +1,11 @@
-// Package atomicfile writes a whole file into a directory that the host alone writes, so that neither a kill nor a power cut leaves half of it,
-// or a name without its content.
+// Package atomicfile writes a whole file into a directory that only the host writes. Neither a kill nor a power cut
+// leaves half a file, or a name without its content.
 //
 //	if err := atomicfile.Write(filepath.Join(state, "calendar"), text, 0o600); err != nil {
 //
-// Callers write one path one at a time: the draft beside it, PATH.new, has no other name. A draft that a killed writer left is written anew.
-// Files that a stranger can reach are written otherwise: an outbox by delegation.Dir, a parent's files by package patch.
+// Two callers must not write the same path at the same time, because the draft beside it always has the same name,
+// PATH.new. If a killed writer left a draft, the next writer writes it anew. Other code writes files that a stranger
+// can reach: delegation.Dir writes an outbox, and package patch writes a parent's files.
 package atomicfile
 
 import (
@@ -18,13 +19,13 @@ import (
 // DraftSuffix ends the name of a draft.
 const DraftSuffix = ".new"
 
-// Write replaces the file at path and returns when content and name are on the disk.
+// Write replaces the file at path. It returns after the content and the name are on the disk.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	draft, err := os.OpenFile(path+DraftSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
-	err = draft.Chmod(mode) // before the content: an older draft may be open to all
+	err = draft.Chmod(mode) // before the content, because all users may be able to read an old draft
 	if err == nil {
 		_, err = draft.Write(content)
 	}
@@ -38,7 +39,7 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 	return SyncDirectory(filepath.Dir(path))
 }
 
-// SyncDirectory puts the names of a directory on the disk.
+// SyncDirectory writes the names in a directory to the disk.
 func SyncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package beneath opens what lies below a directory into which a stranger writes, such as a workspace.
+// Package beneath opens files and directories below a directory into which a stranger writes, such as a workspace.
 //
-//	dir, _ := beneath.Dir(root, "sub/dir")           // each step a directory, none of them a link
-//	file, seen, _ := beneath.OpenFile(root, "a.txt") // a regular file with one name
+//	dir, _ := beneath.Dir(root, "sub/dir")           // each step must be a directory, not a link
+//	file, seen, _ := beneath.OpenFile(root, "a.txt") // must be a regular file with only one name
 //
-// It goes by handle, one name at a time, and never follows a link, also not one that stays inside. os.Root alone follows
-// those, even with O_NOFOLLOW: so each step looks first, opens without blocking, and compares what it got with what it saw
-// (invariant I5). What is moved or replaced meanwhile ends a step with ErrMoved; nothing outside is opened.
+// It goes by handle, one name at a time, and never follows a link, not even a link that stays inside. os.Root alone
+// follows such links, even with O_NOFOLLOW. So each step looks first, opens without blocking, and compares the opened
+// file with the file that it saw (invariant I5). If a file is moved or replaced meanwhile, the step fails with
+// ErrMoved; nothing outside is opened.
 package beneath
 
 import (
@@ -20,14 +21,14 @@ import (
 	"torno/delegation"
 )
 
-// ErrMoved says that a name led to another file than Lstat had seen.
+// ErrMoved means that a name led to another file than Lstat had seen.
 var ErrMoved = errors.New("changed while it was opened")
 
-// ErrNotDirectory says that there is something else where a directory should be.
+// ErrNotDirectory means that something else lies where a directory should be.
 var ErrNotDirectory = errors.New("is not a directory")
 
-// ReadFile reads up to limit bytes of the file rel beneath root, which belonged to a child, and says whether there is
-// more. It must be a regular file with one name, and no component may be a link.
+// ReadFile reads up to limit bytes of the file rel beneath root, and reports whether there is more. root belonged to a
+// child. The file must be a regular file with one name, and no component may be a link.
 func ReadFile(root *os.Root, rel string, limit int64) (data []byte, more bool, err error) {
 	f, _, err := OpenFile(root, rel)
 	if err != nil {
@@ -37,7 +38,8 @@ func ReadFile(root *os.Root, rel string, limit int64) (data []byte, more bool, e
 	return ReadUpTo(f, limit)
 }
 
-// OpenFile opens a regular file with one name for reading; no component may be a link. It returns what Lstat said of it.
+// OpenFile opens a regular file with one name for reading; no component may be a link. It also returns the file's
+// information from Lstat.
 func OpenFile(root *os.Root, rel string) (*os.File, os.FileInfo, error) {
 	dir, name := filepath.Split(rel)
 	parent, err := Dir(root, dir)
@@ -48,7 +50,8 @@ func OpenFile(root *os.Root, rel string) (*os.File, os.FileInfo, error) {
 	return Open(parent, name, CheckPlain)
 }
 
-// Open opens what a directory has under a name for reading, if check accepts it, and returns what Lstat said of it.
+// Open opens the file that has this name in a directory, for reading, if check accepts it. It also returns the file's
+// information from Lstat.
 func Open(parent *os.Root, name string, check func(os.FileInfo) error) (*os.File, os.FileInfo, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
@@ -68,7 +71,7 @@ func Open(parent *os.Root, name string, check func(os.FileInfo) error) (*os.File
 	return f, seen, nil
 }
 
-// ReadUpTo reads the beginning of a file and says whether there is more.
+// ReadUpTo reads up to limit bytes from the beginning of a file, and reports whether there is more.
 func ReadUpTo(f *os.File, limit int64) (data []byte, more bool, err error) {
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if int64(len(data)) > limit {
@@ -77,12 +80,12 @@ func ReadUpTo(f *os.File, limit int64) (data []byte, more bool, err error) {
 	return data, false, err
 }
 
-// Dir opens the directory rel beneath root, one component after the other, none of them a link.
+// Dir opens the directory rel beneath root, one component after the other. No component may be a link.
 func Dir(root *os.Root, rel string) (*os.Root, error) {
 	return DirThrough(root, rel, func(os.FileInfo) error { return nil })
 }
 
-// DirThrough is Dir, if check accepts root and each directory on the way, the last one too.
+// DirThrough opens a directory as Dir does, if check accepts root and each directory on the way, including the last.
 func DirThrough(root *os.Root, rel string, check func(os.FileInfo) error) (*os.Root, error) {
 	here, err := root.OpenRoot(".")
 	if err != nil {
@@ -115,7 +118,7 @@ func checkDir(dir *os.Root, check func(os.FileInfo) error) error {
 	return check(info)
 }
 
-// Step opens one directory of a parent, which must not be a link.
+// Step opens one directory in parent. The directory must not be a link.
 func Step(parent *os.Root, name string) (*os.Root, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
@@ -158,7 +161,7 @@ func CheckRegular(fi os.FileInfo) error {
 	return nil
 }
 
-// checkSame checks that an open file is the one that Lstat saw, and still what it should be.
+// checkSame checks that an open file is the file that Lstat saw, and that check still accepts it.
 func checkSame(f *os.File, seen os.FileInfo, check func(os.FileInfo) error) error {
 	got, err := f.Stat()
 	if err != nil {

@@ -1,28 +1,28 @@
-// Package boot measures time since the machine started (CLOCK_BOOTTIME). No user can set that clock, and it counts on while
-// the machine sleeps, so the deadlines of runs go by it. The wall clock is for people.
+// Package boot measures the time since the machine started (CLOCK_BOOTTIME). No user can set that clock, and it goes on
+// while the machine sleeps. So the deadlines of runs go by this clock. The wall clock is for people.
 package boot
 
 import "time"
 
-// Moment is a moment in one boot of the machine. The zero Moment is none.
+// Moment is a moment in one boot of the machine. The zero Moment means that there is none.
 type Moment struct {
-	ID string        `json:"id"` // the boot's own id; moments of two boots cannot be compared
-	Up time.Duration `json:"up"` // since the boot
+	ID string        `json:"id"` // the id of the boot; moments of two boots cannot be compared
+	Up time.Duration `json:"up"` // the time since the boot
 }
 
-// Now is the present moment.
+// Now returns the present moment.
 func Now() Moment { return Moment{ID: bootID(), Up: Up()} }
 
-// IsZero says that there is no moment.
+// IsZero reports whether m is the zero Moment.
 func (m Moment) IsZero() bool { return m == Moment{} }
 
-// Add is the moment that lies so much later.
+// Add returns the moment that is later by d.
 func (m Moment) Add(d time.Duration) Moment { return Moment{ID: m.ID, Up: m.Up + d} }
 
-// Since is how long ago a moment was. It is not known of a moment of another boot.
+// Since returns how long ago a moment was. It is not known for a moment of another boot.
 func (m Moment) Since() (passed time.Duration, known bool) { return Now().Sub(m) }
 
-// Sub is how much time passed from an earlier moment to this one. It is not known between two boots.
+// Sub returns how much time passed from an earlier moment to this one. It is not known between two boots.
 func (m Moment) Sub(earlier Moment) (passed time.Duration, known bool) {
 	if m.IsZero() || earlier.IsZero() || m.ID != earlier.ID {
 		return 0, false
@@ -30,10 +30,10 @@ func (m Moment) Sub(earlier Moment) (passed time.Duration, known bool) {
 	return m.Up - earlier.Up, true
 }
 
-// Clock tells the present moment to what must end in time.
+// Clock tells the present moment, for deadlines.
 type Clock struct {
 	Now    func() Moment
-	Glance time.Duration // how often alarms look at it: Go's timers stand still while the machine sleeps
+	Glance time.Duration // how often alarms look at the clock, because Go's timers stand still while the machine sleeps
 }
 
 // Machine is the clock of this machine.
@@ -42,16 +42,16 @@ var Machine = Clock{Now: Now, Glance: 5 * time.Second}
 // Since returns how long ago a moment was.
 func (c Clock) Since(m Moment) (passed time.Duration, known bool) { return c.Now().Sub(m) }
 
-// NewAlarm sets an alarm.
+// NewAlarm sets an alarm by this clock.
 func (c Clock) NewAlarm(after time.Duration) *Alarm {
 	timer := time.NewTimer(min(after, c.Glance))
 	return &Alarm{C: timer.C, timer: timer, clock: c, due: c.Now().Up + after}
 }
 
-// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by its
-// clock's Glance at most. It has one user.
+// Alarm fires when a time has passed; time in which the machine sleeps counts too. After a sleep the alarm is late by
+// at most its clock's Glance. Only one goroutine may use it.
 type Alarm struct {
-	C     <-chan time.Time // a reason to ask Rings
+	C     <-chan time.Time // after each receive the user has to ask Rings
 	timer *time.Timer
 	clock Clock
 	due   time.Duration
@@ -66,7 +66,8 @@ func (a *Alarm) Set(after time.Duration) {
 	a.timer.Reset(min(after, a.clock.Glance))
 }
 
-// Rings says, when C was received from, whether the time has passed. If not, the alarm goes on.
+// Rings reports whether the time has passed. Call it after each receive from C. If the time has not passed, the alarm
+// goes on.
 func (a *Alarm) Rings() bool {
 	left := a.due - a.clock.Now().Up
 	if left > 0 {
@@ -78,15 +79,16 @@ func (a *Alarm) Rings() bool {
 // Stop ends the alarm.
 func (a *Alarm) Stop() { a.timer.Stop() }
 
-// Backstop is for what ends a run when everything else has failed: it is over when a time has passed, in which the machine may
-// sleep, and after that a grace in which it is awake. So what ends runs before has its time also after a sleep.
+// Backstop is the deadline for ending a run when everything else has failed. It is over when the allowed time has
+// passed, during which the machine may sleep, and then a grace during which the machine is awake. So the usual means of
+// ending a run have time to do so also after a sleep.
 type Backstop struct {
 	alarm *Alarm
 	grace time.Duration
 	late  bool
 }
 
-// NewBackstop arms a backstop. Where allowed is 0 it returns nil, which is never over.
+// NewBackstop arms a backstop. If allowed is 0, it returns nil, which is never over.
 func NewBackstop(allowed, grace time.Duration) *Backstop {
 	if allowed <= 0 {
 		return nil
@@ -94,7 +96,7 @@ func NewBackstop(allowed, grace time.Duration) *Backstop {
 	return &Backstop{alarm: NewAlarm(allowed), grace: grace}
 }
 
-// C is a reason to ask Over.
+// C returns a channel. After each receive from it, the user has to ask Over.
 func (b *Backstop) C() <-chan time.Time {
 	if b == nil {
 		return nil
@@ -102,7 +104,7 @@ func (b *Backstop) C() <-chan time.Time {
 	return b.alarm.C
 }
 
-// Over says, when C was received from, whether time and grace have passed.
+// Over reports whether the allowed time and the grace have passed. Call it after each receive from C.
 func (b *Backstop) Over() bool {
 	if b.late {
 		return true
@@ -114,7 +116,7 @@ func (b *Backstop) Over() bool {
 	return false
 }
 
-// Stop disarms it.
+// Stop disarms the backstop.
 func (b *Backstop) Stop() {
 	if b != nil {
 		b.alarm.Stop()

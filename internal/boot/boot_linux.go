@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootID is the kernel's own name for this boot; "" where it does not tell.
+// bootID returns the kernel's own name for this boot, or "" if the kernel does not tell it.
 var bootID = sync.OnceValue(func() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -18,7 +18,7 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(text))
 })
 
-// Up is the time since the boot.
+// Up returns the time since the boot.
 func Up() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

@@ -4,11 +4,11 @@ package boot
 
 import "time"
 
-// No sandbox runs on other systems than Linux; operators look at journals there.
+// Sandboxes run only on Linux. On other systems operators only look at journals.
 
 var begin = time.Now()
 
 func bootID() string { return "" }
 
-// Up is the time since this process began.
+// Up returns the time since this process began.
 func Up() time.Duration { return time.Since(begin) }

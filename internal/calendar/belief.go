@@ -8,35 +8,36 @@ import (
 
 // The bounds within which a calendar believes the clock.
 const (
-	Step       = time.Hour      // by which a clock that was set a little may differ from the time that has passed
-	LongestOff = 72 * time.Hour // a machine that is started again may have been off: over a weekend
-	Lasts      = time.Hour      // of the boot clock, for which a jump has to last
-	Rest       = 24 * time.Hour // of the boot clock, between two jumps ahead that are taken
+	Step       = time.Hour      // how far the wall clock may differ from the time that has passed: it was set a little
+	LongestOff = 72 * time.Hour // how long a machine may have been off before this boot: over a weekend
+	Lasts      = time.Hour      // how long a jump must last, by the boot clock
+	Rest       = 24 * time.Hour // the least time between two jumps ahead that are taken, by the boot clock
 )
 
-// Sight is what both clocks showed at one moment.
+// Sight holds the times of both clocks at one moment.
 type Sight struct {
 	Wall time.Time   `json:"wall"`
 	At   boot.Moment `json:"at"`
 }
 
-// isZero says that nothing was seen.
+// isZero reports whether s is no sight at all.
 func (s Sight) isZero() bool { return s.At.IsZero() }
 
-// passed returns how much time of this boot has passed since s. It is not known for another boot.
+// passed returns how much time of this boot has passed since s. It is not known if s is from another boot.
 func (s Sight) passed(now boot.Moment) (passed time.Duration, known bool) {
 	passed, known = now.Sub(s.At)
 	return passed, known && now.ID != "" && passed >= 0
 }
 
-// belief is what is known of the time of day. It does no input and no output.
+// belief holds all knowledge about the time of day. It does no input and no output.
 type belief struct {
-	Known Sight       `json:"known"`          // the last time that was believed
-	Doubt Sight       `json:"doubt,omitzero"` // when a clock that has jumped, and is not believed, was first seen
+	Known Sight       `json:"known"`          // the last wall clock that was believed
+	Doubt Sight       `json:"doubt,omitzero"` // the first sight of a wall clock that has jumped and is not believed
 	Ahead boot.Moment `json:"ahead,omitzero"` // when the last jump ahead was taken
 }
 
-// look returns the time that is believed when the clocks show this. Where the kernel does not name its boot, the wall clock is all there is.
+// look returns the believed time when the clocks show this. If the kernel does not name its boot, look believes the
+// wall clock, because there is nothing else.
 func (b *belief) look(seen Sight) time.Time {
 	least, slack := b.passedUntil(seen.At)
 	jump := seen.Wall.Sub(least)
@@ -65,10 +66,10 @@ func (b *belief) passedUntil(now boot.Moment) (least time.Time, slack time.Durat
 	if passed, known := b.Known.passed(now); known {
 		return b.Known.Wall.Add(passed), Step
 	}
-	return b.Known.Wall.Add(now.Up), LongestOff // the machine has been on since its start
+	return b.Known.Wall.Add(now.Up), LongestOff // the machine has been on for now.Up at least
 }
 
-// goesOnAt says whether the clock that is doubted has gone on as time did, without another jump.
+// goesOnAt reports whether the doubted wall clock has gone on since its jump without another jump.
 func (b *belief) goesOnAt(seen Sight) bool {
 	passed, known := b.Doubt.passed(seen.At)
 	if !known || b.Doubt.isZero() {
@@ -78,7 +79,7 @@ func (b *belief) goesOnAt(seen Sight) bool {
 	return off >= -Step && off <= Step
 }
 
-// waits is how long a jump that goes on still has to last.
+// waits returns how long the present jump still has to last until it is taken.
 func (b *belief) waits(now boot.Moment, jump time.Duration) time.Duration {
 	stood, _ := b.Doubt.passed(now)
 	left := Lasts - stood

@@ -16,19 +16,19 @@ import (
 	"torno/internal/boot"
 )
 
-// FileName is the name of a calendar's file in the directory of its user.
+// FileName is the name of a calendar's file in the directory given to Open.
 const FileName = "calendar"
 
 // Clocks show the present moment.
 type Clocks func() Sight
 
-// Machine are the clocks of this machine.
-func Machine() Sight { return Sight{Wall: time.Now().Round(0).UTC(), At: boot.Now()} } // Round: differences by the wall clock
+// Machine shows the present moment by the clocks of this machine.
+func Machine() Sight { return Sight{Wall: time.Now().Round(0).UTC(), At: boot.Now()} } // Round makes differences count by the wall clock
 
-// saveEvery is how old the believed time in the file may be.
+// saveEvery is how old the believed time in the file may become.
 const saveEvery = time.Hour
 
-// Calendar tells the believed time. All its methods may be called at once.
+// Calendar tells the believed time. Several goroutines may call its methods at the same time.
 type Calendar struct {
 	clocks Clocks
 	file   string
@@ -37,13 +37,13 @@ type Calendar struct {
 	mu     sync.Mutex
 	belief belief
 	saved  belief
-	failed Sight // when the file could not be written; zero if it could
+	failed Sight // when the last attempt to write the file failed; zero if it did not fail
 }
 
 // Open goes on with the calendar of a directory, by the clocks of this machine.
 func Open(dir string, log *slog.Logger) *Calendar { return OpenBy(Machine, dir, log) }
 
-// OpenBy goes on with the calendar of a directory. A file that cannot be read is said and counts as none.
+// OpenBy goes on with the calendar of a directory. If the file cannot be read, OpenBy logs that and begins without it.
 func OpenBy(clocks Clocks, dir string, log *slog.Logger) *Calendar {
 	c := &Calendar{clocks: clocks, file: filepath.Join(dir, FileName), log: log}
 	raw, err := os.ReadFile(c.file)
@@ -74,7 +74,8 @@ func (c *Calendar) Now() time.Time {
 // lookEvery is how often a Loop looks at the clocks.
 const lookEvery = time.Minute
 
-// Loop looks at the clocks until ctx is done. Without it a jump begins to last only when somebody asks for the time.
+// Loop looks at the clocks until ctx is done. Without it the calendar would notice a jump only when somebody asks for
+// the time, and the jump would begin to last only then.
 func (c *Calendar) Loop(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -90,12 +91,12 @@ func (c *Calendar) Loop(ctx context.Context) {
 
 // Doubt is a clock that is not believed.
 type Doubt struct {
-	Clock    time.Time     `json:"clock"`    // what it shows
-	Believed time.Time     `json:"believed"` // what counts meanwhile
-	Left     time.Duration `json:"left"`     // how long it has to stay there until it is taken, in nanoseconds
+	Clock    time.Time     `json:"clock"`    // the time that the wall clock shows
+	Believed time.Time     `json:"believed"` // the time that counts meanwhile
+	Left     time.Duration `json:"left"`     // how long the wall clock has to stay there until it is believed, in nanoseconds
 }
 
-// Doubt returns the doubt of the clock. It is nil while the clock is believed.
+// Doubt returns the present doubt about the wall clock, or nil while the wall clock is believed.
 func (c *Calendar) Doubt() *Doubt {
 	believed := c.Now()
 	c.mu.Lock()
@@ -107,7 +108,7 @@ func (c *Calendar) Doubt() *Doubt {
 	return &Doubt{Clock: seen.Wall, Believed: believed, Left: c.belief.waits(seen.At, seen.Wall.Sub(believed))}
 }
 
-// say tells what has become of a doubt.
+// say logs when a doubt has begun or ended.
 func (c *Calendar) say(before belief, seen Sight, now time.Time) {
 	had, has := before.Doubt, c.belief.Doubt
 	switch {
@@ -124,7 +125,7 @@ func (c *Calendar) say(before belief, seen Sight, now time.Time) {
 	}
 }
 
-// isWorthSaving says whether the file is too far from what is believed.
+// isWorthSaving reports whether the belief in the file is out of date.
 func (c *Calendar) isWorthSaving(seen Sight) bool {
 	if c.saved.Doubt != c.belief.Doubt || c.saved.Ahead != c.belief.Ahead {
 		return true

@@ -13,19 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unbounded is a bound that a group does not have.
+// Unbounded stands for a bound that a group does not have.
 const Unbounded = -1
 
-// Bounds are what bounds a group.
+// Bounds tells how a group is bounded.
 type Bounds struct {
 	Limits
-	Swap    int64 // what may be swapped out of it, in bytes; Unbounded where the kernel does not count it
+	Swap    int64 // bytes that may be swapped out; Unbounded if the kernel does not count swap
 	Counted bool  // the kernel counts and bounds swap
-	Used    int64 // bytes of memory in use; 0 where that is not known
+	Used    int64 // bytes of memory in use; 0 if unknown
 }
 
-// ReadBounds reads what bounds the groups of a process, which the kernel lists by their controllers (in /proc/<pid>/cgroup; ""
-// for version 2). The error is fs.ErrNotExist where the hierarchies are not mounted here. Processors are in thousandths.
+// ReadBounds reads the bounds of a process's groups. The map is the kernel's list from /proc/<pid>/cgroup: controllers
+// and their groups, with the key "" for version 2. The error is fs.ErrNotExist if the hierarchies are not mounted here.
+// Processors are in thousandths.
 func ReadBounds(groups map[string]string) (Bounds, error) {
 	if tops := knownTops.Load(); tops != nil && areTops(*tops) {
 		if bounds, err := boundsBelow(*tops, groups); err == nil {
@@ -41,11 +42,11 @@ func ReadBounds(groups map[string]string) (Bounds, error) {
 	return boundsBelow(tops, groups)
 }
 
-// knownTops are the mount points of the hierarchies as they were found last. A watcher sees some mounts for each of its sandboxes, and
-// reading them all for each look took longer than the rest of it.
+// knownTops caches the mount points of the hierarchies from the last look. A watcher sees several mounts for each of
+// its sandboxes, and reading them all at each look took longer than the rest of it.
 var knownTops atomic.Pointer[map[string]string]
 
-// areTops says whether hierarchies are still mounted there.
+// areTops reports whether hierarchies are still mounted at these points.
 func areTops(tops map[string]string) bool {
 	for _, controller := range []string{memory, processes, processors, unified} {
 		top, ok := tops[controller]
@@ -96,7 +97,7 @@ func bounds2(dir string) (b Bounds, err error) {
 	b.CPUs = Unbounded
 	b.Used = readUsed(filepath.Join(dir, "memory.current"))
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
-	if errors.Is(err, fs.ErrNotExist) { // the controller need not be there
+	if errors.Is(err, fs.ErrNotExist) { // the controller may be missing
 		return b, errors.Join(errs[:]...)
 	}
 	errs[2] = err
@@ -107,7 +108,7 @@ func bounds2(dir string) (b Bounds, err error) {
 	return b, errors.Join(append(errs[:], err1, err2)...)
 }
 
-// readUsed reads how much is in use; 0 where that is not known.
+// readUsed reads how much memory is in use; 0 if unknown.
 func readUsed(file string) int64 {
 	used, err := readBound(file)
 	if err != nil {
@@ -123,7 +124,7 @@ func thousandths(quota, every int64) int64 {
 	return quota * 1000 / every
 }
 
-// readSwap reads a bound that a kernel need not know.
+// readSwap reads a bound that some kernels do not have.
 func readSwap(file string) (bound int64, counted bool, err error) {
 	bound, err = readBound(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tree is where groups can be made.
+// Tree is a place where groups can be made.
 type Tree struct {
 	dirs map[string]string // by controller
 	swap bool              // swapping can be ruled out
-	free bool              // time on processors cannot be bounded
+	free bool              // processor time cannot be bounded
 }
 
-// Find looks for the controllers. Root makes groups beneath the top of each hierarchy, any other user beneath the group
-// that was delegated to that user, which only version 2 can.
+// Find looks for the controllers. Root makes groups beneath the top of each hierarchy. Any other user makes them
+// beneath the group that was delegated to this user; only version 2 can delegate.
 func Find() (Tree, error) { return find("/proc/self", os.Geteuid() == 0) }
 
 func find(proc string, root bool) (Tree, error) {
@@ -42,14 +42,15 @@ func find(proc string, root bool) (Tree, error) {
 	return version2(tops[unified], ownGroup(string(own)), root)
 }
 
-// keep notes a mount point. The first counts: later ones are further mounts of the hierarchy, and may be gone soon.
+// keep notes a mount point. Only the first one counts: later ones are further mounts of the same hierarchy, and may be
+// gone soon.
 func keep(tops map[string]string, controller, top string) {
 	if _, ok := tops[controller]; !ok {
 		tops[controller] = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(top)
 	}
 }
 
-// topsOf are the mount points of the hierarchies, by controller.
+// topsOf returns the mount points of the hierarchies, by controller.
 func topsOf(mountinfo string) map[string]string {
 	tops := map[string]string{}
 	for line := range strings.Lines(mountinfo) {
@@ -70,7 +71,7 @@ func topsOf(mountinfo string) map[string]string {
 	return tops
 }
 
-// ownGroup is this process's group in version 2.
+// ownGroup returns this process's group in version 2.
 func ownGroup(groups string) string {
 	for line := range strings.Lines(groups) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
@@ -80,7 +81,7 @@ func ownGroup(groups string) string {
 	return "/"
 }
 
-// version1 is a tree whose controllers all have hierarchies of version 1.
+// version1 returns a tree if all controllers have hierarchies of version 1.
 func version1(tops map[string]string) (Tree, bool) {
 	tree := Tree{dirs: map[string]string{}}
 	for _, controller := range []string{memory, processes, processors, accounting} {
@@ -94,15 +95,15 @@ func version1(tops map[string]string) (Tree, bool) {
 	return tree, true
 }
 
-// version2 returns a tree of version 2. Below the top, a group that has processes can have no groups with limits, so the
-// processes of the delegated group first move into a group below it.
+// version2 returns a tree of version 2. Below the top, a group with processes of its own can have no groups with
+// limits. So the processes of the delegated group first move into a group below it.
 func version2(top, own string, root bool) (Tree, error) {
 	if top == "" {
 		return Tree{}, fmt.Errorf("%w: none are mounted", ErrNone)
 	}
 	dir := top
 	if !root {
-		dir = filepath.Join(top, strings.TrimSuffix(own, "/"+watchersGroup)) // where this process may have moved itself
+		dir = filepath.Join(top, strings.TrimSuffix(own, "/"+watchersGroup)) // perhaps this process moved itself earlier
 	}
 	tree := Tree{dirs: map[string]string{unified: dir}}
 	if err := tree.writable(); err != nil {
@@ -122,8 +123,8 @@ func version2(top, own string, root bool) (Tree, error) {
 	return tree, err
 }
 
-// countsSwap says whether the groups beneath a directory can be kept from swapping: a kernel may know no bound for it. The top of the
-// hierarchy has none in any case, so a group is made there to look at.
+// countsSwap reports whether the kernel can keep the groups beneath a directory from swapping; some kernels have no
+// bound for it. The top of the hierarchy never has this bound, so countsSwap makes a group there and looks at it.
 func countsSwap(dir string) (bool, error) {
 	if there(dir, swapMax) {
 		return true, nil
@@ -141,10 +142,10 @@ func there(dir, name string) bool {
 	return err == nil
 }
 
-// moves is how often processes are moved down, in case that some have begun meanwhile.
+// moves bounds how often processes are moved down: new ones may begin in the meantime.
 const moves = 10
 
-// writable says whether groups can be made at all.
+// writable returns nil if groups can be made at all.
 func (t Tree) writable() error {
 	for _, dir := range t.dirs {
 		if err := unix.Access(dir, unix.W_OK); err != nil {
@@ -154,8 +155,8 @@ func (t Tree) writable() error {
 	return nil
 }
 
-// enable lets the groups beneath a directory have limits. That of processors need not be there: service managers of users long
-// were given memory and pids alone (systemd before 252).
+// enable lets the groups beneath a directory have limits. The controller for processors may be missing: for a long
+// time, service managers of users were given only memory and pids (systemd before 252).
 func enable(dir string) (cpu bool, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -174,7 +175,7 @@ func enable(dir string) (cpu bool, err error) {
 	return cpu, write(dir, "cgroup.subtree_control", wanted)
 }
 
-// watchersGroup is where the processes of a delegated group go.
+// watchersGroup is the group that the processes of a delegated group move into.
 const watchersGroup = "torno-watcher"
 
 func moveDown(dir string) error {
@@ -194,13 +195,13 @@ func moveDown(dir string) error {
 	return nil
 }
 
-// Swap says whether memory that is bounded here cannot be swapped out instead.
+// Swap reports whether swapping can be ruled out, so that a group cannot swap memory out to get around its limit.
 func (t Tree) Swap() bool { return t.swap }
 
-// CPU says whether time on processors can be bounded here.
+// CPU reports whether processor time can be bounded here.
 func (t Tree) CPU() bool { return !t.free }
 
-// Version is 1 or 2.
+// Version returns 1 or 2.
 func (t Tree) Version() int {
 	if t.dirs[unified] != "" {
 		return 2
@@ -208,7 +209,7 @@ func (t Tree) Version() int {
 	return 1
 }
 
-// Plan is a group of a name, which may have slashes.
+// Plan returns the plan of a group. name may contain slashes.
 func (t Tree) Plan(name string, limits Limits) Plan {
 	plan := Plan{Dirs: map[string]string{}, Limits: limits, Free: t.free}
 	for controller, dir := range t.dirs {
@@ -217,7 +218,7 @@ func (t Tree) Plan(name string, limits Limits) Plan {
 	return plan
 }
 
-// Left are the groups in one of a name that are there: what an earlier life left.
+// Left lists the existing groups directly below the group name: an earlier process left them.
 func (t Tree) Left(name string) ([]string, error) {
 	found := map[string]bool{}
 	for _, dir := range t.dirs {

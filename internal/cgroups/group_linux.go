@@ -24,13 +24,13 @@ const (
 	procs   = "cgroup.procs"
 	memswap = "memory.memsw.limit_in_bytes"
 	swapMax = "memory.swap.max"
-	period  = 100_000 // microseconds, of which a group has its part
+	period  = 100_000 // microseconds; a group gets its part of each period
 )
 
 // Group is a group that was made.
 type Group struct{ plan Plan }
 
-// Make makes the group, if it is not there, and sets its limits.
+// Make makes the group if it does not exist yet, and sets its limits.
 func (p Plan) Make() (*Group, error) {
 	if p.Limits.Memory <= 0 || p.Limits.CPUs <= 0 || p.Limits.Pids <= 0 {
 		return nil, fmt.Errorf("a group has positive limits: %+v", p.Limits)
@@ -48,10 +48,10 @@ func (p Plan) Make() (*Group, error) {
 	return g, nil
 }
 
-// Group is the plan's group, made or not.
+// Group returns the plan's group, whether or not it was made.
 func (p Plan) Group() *Group { return &Group{p} }
 
-// Above is the group that the plan's is in.
+// Above returns the plan of the group that contains this one.
 func (p Plan) Above() Plan {
 	above := Plan{Dirs: map[string]string{}, Free: p.Free}
 	for controller, dir := range p.Dirs {
@@ -62,7 +62,7 @@ func (p Plan) Above() Plan {
 
 func (g *Group) controllers() []string { return slices.Sorted(maps.Keys(g.plan.Dirs)) }
 
-// makeAll makes a directory and those above it. In version 2 those above hand the controllers down.
+// makeAll makes a directory and the missing ones above it. In version 2 the groups above hand the controllers down.
 func makeAll(dir string, hand bool) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrExist) {
@@ -80,13 +80,13 @@ func makeAll(dir string, hand bool) error {
 		}
 		err = os.Mkdir(dir, 0o755)
 	}
-	if errors.Is(err, fs.ErrExist) { // another process was quicker
+	if errors.Is(err, fs.ErrExist) { // another process was faster
 		return nil
 	}
 	return err
 }
 
-// limit sets what one controller bounds.
+// limit sets the limits of one controller.
 func (g *Group) limit(controller, dir string) error {
 	l := g.plan.Limits
 	quota := l.CPUs * period / 1000
@@ -118,8 +118,9 @@ func (g *Group) limitCPU(dir, most string) error {
 	return write(dir, "cpu.max", most)
 }
 
-// Start calls a function whose thread is in the group, and so is whatever it forks there. In version 2 only whole processes
-// can be in a group: then fork is given the group's directory, to fork into it.
+// Start calls fork on a thread that is in the group, so every process that fork starts there is in the group too. In
+// version 2 only whole processes can be in a group. Then Start gives fork the group's directory, and fork has to fork
+// into it.
 func (g *Group) Start(fork func(dir *os.File) error) error {
 	if top, ok := g.plan.Dirs[unified]; ok {
 		dir, err := os.Open(top)
@@ -134,16 +135,16 @@ func (g *Group) Start(fork func(dir *os.File) error) error {
 		runtime.LockOSThread()
 		if unix.Gettid() == os.Getpid() { // the first thread of a process cannot end before the others
 			defer runtime.UnlockOSThread()
-			done <- g.Start(fork) // on another, since this one is taken
+			done <- g.Start(fork) // on another thread, because this one is locked
 			return
 		}
-		done <- g.enterAnd(fork) // and never unlocked: the thread ends with the goroutine, so it need not leave the group
+		done <- g.enterAnd(fork) // never unlocked: the thread ends with the goroutine, so it need not leave the group
 	}()
 	return <-done
 }
 
-// enterAnd moves the calling thread, which calls itself 0: for any other number the kernel waits until every processor has
-// taken notice, 10 ms and more.
+// enterAnd moves the calling thread into the group and calls fork. It writes 0 for the thread: for any other number the
+// kernel waits until every processor has taken notice, which takes 10 ms or more.
 func (g *Group) enterAnd(fork func(dir *os.File) error) error {
 	for _, controller := range g.controllers() {
 		if err := write(g.plan.Dirs[controller], "tasks", "0"); err != nil {
@@ -153,7 +154,7 @@ func (g *Group) enterAnd(fork func(dir *os.File) error) error {
 	return fork(nil)
 }
 
-// Use reads what the group has used. What cannot be read is 0.
+// Use reads how much the group has used. A figure that cannot be read is 0.
 func (g *Group) Use() Use {
 	if dir, ok := g.plan.Dirs[unified]; ok {
 		return Use{
@@ -168,7 +169,8 @@ func (g *Group) Use() Use {
 	}
 }
 
-// Kill kills every process of the group but the caller's own, of which a thread may be leaving it.
+// Kill kills every process of the group except the calling process, because one of its threads may still be leaving the
+// group.
 func (g *Group) Kill() error {
 	var errs []error
 	for _, dir := range g.plan.Dirs {
@@ -183,7 +185,8 @@ func (g *Group) Kill() error {
 	return errors.Join(errs...)
 }
 
-// killInside kills by handle: a process that is still in the group once we have its handle is the process of that handle.
+// killInside kills by handle. It lists the group again after it has opened the handles: a process that is still listed
+// is certainly the process of its handle, even if ids were reused.
 func killInside(dir string) error {
 	handles := map[int]int{}
 	defer func() {
@@ -209,7 +212,7 @@ func killInside(dir string) error {
 	return err
 }
 
-// pidsIn are the processes of a group, without our own.
+// pidsIn lists the processes of a group, without our own.
 func pidsIn(dir string) ([]int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, procs))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,7 +227,7 @@ func pidsIn(dir string) ([]int, error) {
 	return pids, err
 }
 
-// Remove kills what is left in the group and removes it. It can be repeated.
+// Remove kills the processes that are left in the group, and removes the group. It can be repeated.
 func (g *Group) Remove(ctx context.Context) error {
 	for {
 		err := g.Kill()
@@ -236,13 +239,13 @@ func (g *Group) Remove(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if retry.Pause(ctx, retry.Soon) != nil { // the kernel does not tell when a process that was killed has left
+		if retry.Pause(ctx, retry.Soon) != nil { // the kernel does not report when a killed process has left
 			return fmt.Errorf("remove a control group: %w", err)
 		}
 	}
 }
 
-// RemoveIfEmpty removes the group if it has neither processes nor groups.
+// RemoveIfEmpty removes the group if it contains neither processes nor groups.
 func (g *Group) RemoveIfEmpty() error {
 	var errs []error
 	for _, dir := range g.plan.Dirs {
@@ -267,7 +270,7 @@ func writeIfThere(dir, name, value string) error {
 	return ignore(write(dir, name, value), fs.ErrNotExist)
 }
 
-// number is the only one in a file.
+// number reads a file that contains one number.
 func number(dir, name string) int64 {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -277,7 +280,7 @@ func number(dir, name string) int64 {
 	return n
 }
 
-// entry is the number after a word.
+// entry returns the number after a word.
 func entry(dir, name, word string) int64 {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -292,7 +295,7 @@ func entry(dir, name, word string) int64 {
 	return 0
 }
 
-// ignore takes one kind of error for none.
+// ignore returns nil for errors of one kind.
 func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil

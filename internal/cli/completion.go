@@ -41,7 +41,7 @@ func (p *Program) completesReferences() string {
 	return fmt.Sprintf("%s is completed too, with what %s prints.", p.Reference, p.References)
 }
 
-// candidates may follow a command: its options, and words for its operands.
+// candidates returns the words that may follow a command: its options, and words for its operands.
 func (p *Program) candidates(cmd Command) string {
 	words := dashed(p.OptionsOf(cmd))
 	switch {
@@ -59,12 +59,12 @@ func (p *Program) takesReferences(c Command) bool {
 	return p.Reference != "" && strings.HasPrefix(c.Operands, p.Reference)
 }
 
-// takesPath says whether files complete the value of an option.
+// takesPath reports whether the shell completes the value of an option with file names.
 func (o Option) takesPath() bool {
 	return slices.Contains([]string{"DIR", "PATH", "FILE", "ROOT"}, o.Value)
 }
 
-// paths are all options whose value is a path, as a pattern of a shell.
+// paths returns all options whose value is a path, as a shell pattern.
 func (p *Program) paths() string {
 	var all []string
 	for _, cmd := range p.All() {
@@ -166,7 +166,7 @@ func (p *Program) fish() string {
 	return b.String()
 }
 
-// fish are the words for an option's short form and value.
+// fish returns the words that describe an option's short form and its value to fish.
 func (o Option) fish() string {
 	words := ""
 	if o.Short != "" {
@@ -183,7 +183,7 @@ func (o Option) fish() string {
 	return words
 }
 
-// ShellWord is a text as one word of a shell's command.
+// ShellWord quotes a text, if necessary, so that a shell reads it as one word.
 func ShellWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@%+=,-", r)
@@ -194,5 +194,5 @@ func ShellWord(text string) string {
 	return "'" + shellQuoted(text) + "'"
 }
 
-// shellQuoted is a text as it stands between single quotes.
+// shellQuoted escapes a text so that it can stand between single quotes.
 func shellQuoted(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }

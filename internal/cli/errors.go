@@ -15,10 +15,10 @@ type UsageError struct {
 
 func (e *UsageError) Error() string { return e.Text }
 
-// Usage is a mistake in the arguments; the next step is the command's own help.
+// Usage returns an error about a mistake in the arguments. Its next step is the command's own help.
 func Usage(format string, args ...any) error { return &UsageError{Text: fmt.Sprintf(format, args...)} }
 
-// Unknown is the error of an unknown word; it suggests a similar word that is known.
+// Unknown returns the error for an unknown word. It suggests a similar known word.
 func Unknown(what, word string, known []string) error {
 	e := &UsageError{Text: fmt.Sprintf("unknown %s %q", what, word)}
 	if near := nearest.Word(word, known); near != "" {
@@ -35,7 +35,7 @@ type hinted struct {
 
 func (h *hinted) Unwrap() error { return h.error }
 
-// Hint adds the next step to an error, unless it has one already.
+// Hint adds the next step to an error, unless the error has one already.
 func Hint(err error, next string) error {
 	if err == nil || nextOf(err) != "" {
 		return err
@@ -43,7 +43,7 @@ func Hint(err error, next string) error {
 	return &hinted{err, next}
 }
 
-// nextOf is the next step that an error carries, or "".
+// nextOf returns the next step that an error carries, or "".
 func nextOf(err error) string {
 	if e, ok := errors.AsType[*UsageError](err); ok {
 		return e.Next
@@ -54,7 +54,7 @@ func nextOf(err error) string {
 	return ""
 }
 
-// Trouble is an error as it is shown.
+// Trouble is an error in the form that the user sees.
 type Trouble struct {
 	Exit    int      `json:"-"`
 	Code    string   `json:"code"` // a word for programs
@@ -64,13 +64,13 @@ type Trouble struct {
 	Next    string   `json:"next,omitempty"`
 }
 
-// The exit codes that the frame itself needs.
+// The frame itself needs these exit codes.
 const (
 	exitOK    = 0
 	exitUsage = 2
 )
 
-// inCommand says where help is, unless the error knows better.
+// inCommand adds where to find help as the next step of a usage error, unless the error names a next step already.
 func inCommand(program, command string, err error) error {
 	if e, ok := errors.AsType[*UsageError](err); ok && e.Next == "" {
 		e.Next = fmt.Sprintf("%s %s --help", program, command)
@@ -78,7 +78,7 @@ func inCommand(program, command string, err error) error {
 	return err
 }
 
-// isUsage says whether an error is a mistake in the arguments.
+// isUsage reports whether an error is a mistake in the arguments.
 func isUsage(err error) bool {
 	_, ok := errors.AsType[*UsageError](err)
 	return ok

@@ -30,7 +30,7 @@ func (p *Program) helpCommand() Command {
 	}
 }
 
-// overview explains everything in short. Without being asked it is a mistake to end up here.
+// overview explains everything in short. Unless the user asked for it, ending up here is a mistake.
 func (p *Program) overview(asked bool) (int, error) {
 	to, code := p.Out, exitOK
 	if !asked {

@@ -17,7 +17,7 @@ func (o *Output) Object(v any) error {
 	return err
 }
 
-// escapeHidden spells the characters that JSON allows but a terminal obeys: it stays the same JSON.
+// escapeHidden escapes the characters that JSON allows but a terminal obeys. The JSON keeps its meaning.
 func escapeHidden(text string) string {
 	if !strings.ContainsFunc(text, Hidden) {
 		return text

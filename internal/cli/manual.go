@@ -53,7 +53,7 @@ func manualOptions(options []Option) string {
 	return b.String()
 }
 
-// sentence is a text that begins like a sentence and ends like one.
+// sentence gives a text a capital letter at the beginning and a full stop at the end.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -61,12 +61,12 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// lines keeps the lines of a text as they are, since some are tables.
+// lines keeps the lines of a text as they are, because some are tables.
 func lines(text string) string {
 	return ".nf\n" + roffLines(strings.Split(strings.TrimSpace(text), "\n")) + ".fi\n"
 }
 
-// literal are commands.
+// literal formats commands as they are, indented.
 func literal(commands []string) string { return ".PP\n.nf\n.RS\n" + roffLines(commands) + ".RE\n.fi\n" }
 
 func roffLines(all []string) string {
@@ -77,7 +77,8 @@ func roffLines(all []string) string {
 	return b.String()
 }
 
-// roff is a text in which nothing means anything to man: no escape, and no request at the beginning of a line.
+// roff escapes a text so that nothing in it means anything to man: no escape, and no request at the beginning of a
+// line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, `"`, `\(dq`, "…", "...", "→", "->").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

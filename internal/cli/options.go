@@ -12,23 +12,23 @@ import (
 type Option struct {
 	Name  string
 	Short string // one letter, or ""
-	Value string // what it takes, as the help shows it; "" for a switch
+	Value string // the value, as the help shows it; "" for a switch
 	Help  string
 	Set   func(string) error
-	Words []string // the values that a shell offers; nil where they cannot be listed
+	Words []string // the values that a shell offers; nil if they cannot be listed
 }
 
-// Args are the operands of a command.
+// Args holds the operands of a command.
 type Args struct {
 	Words  []string
-	Behind []string // what stood behind "--"; nil without one
+	Behind []string // the operands after "--"; nil without "--"
 }
 
-// All are the operands, wherever they stood.
+// All returns all operands, before and after "--".
 func (a Args) All() []string { return slices.Concat(a.Words, a.Behind) }
 
-// parse applies the options among args and returns the operands. Unless interspersed, everything from the first operand
-// on is one.
+// parse applies the options among args and returns the operands. If interspersed is false, everything from the first
+// operand on counts as an operand.
 func parse(args []string, options []Option, interspersed bool) (found Args, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -50,7 +50,7 @@ func parse(args []string, options []Option, interspersed bool) (found Args, err 
 	return found, nil
 }
 
-// apart takes letters that stand together, as in -aq, apart, where each of them is a switch.
+// apart splits letters that stand together, such as -aq, if each of them is a switch.
 func apart(args []string, options []Option) []string {
 	letters := strings.TrimPrefix(args[0], "-")
 	if len(letters) < 2 || strings.HasPrefix(letters, "-") {
@@ -66,7 +66,7 @@ func apart(args []string, options []Option) []string {
 	return append(switches, args[1:]...)
 }
 
-// apply sets the option at the beginning of args and returns what follows it and its value.
+// apply sets the option at the beginning of args. It returns the arguments after the option and its value.
 func apply(args []string, options []Option) ([]string, error) {
 	name, value, joined := strings.Cut(args[0], "=")
 	i := slices.IndexFunc(options, func(o Option) bool {
@@ -100,7 +100,7 @@ func dashed(options []Option) []string {
 
 var errEmpty = errors.New("must not be empty")
 
-// Text is an Option.Set that fills a variable; so are List, On, Number and Duration.
+// Text returns an Option.Set that fills a variable. List, On, Number and Duration do the same for other types.
 func Text(to *string) func(string) error {
 	return func(s string) error {
 		if s == "" {
@@ -111,7 +111,7 @@ func Text(to *string) func(string) error {
 	}
 }
 
-// List appends, for an option that may be repeated.
+// List returns a setter that appends, for an option that may be repeated.
 func List(to *[]string) func(string) error {
 	return func(s string) error {
 		if s == "" {
@@ -122,12 +122,12 @@ func List(to *[]string) func(string) error {
 	}
 }
 
-// On is for a switch.
+// On returns the setter of a switch.
 func On(to *bool) func(string) error {
 	return func(string) error { *to = true; return nil }
 }
 
-// Number takes whole numbers from 1 on.
+// Number returns a setter that accepts whole numbers from 1 on.
 func Number[T int | int64](to *T) func(string) error {
 	return func(s string) error {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -139,7 +139,7 @@ func Number[T int | int64](to *T) func(string) error {
 	}
 }
 
-// Duration takes positive ones. A number alone is of seconds.
+// Duration returns a setter that accepts positive durations. A number alone counts as seconds.
 func Duration(to *time.Duration) func(string) error {
 	return func(s string) error {
 		if _, err := strconv.ParseUint(s, 10, 32); err == nil {

@@ -13,30 +13,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Output is a stream that knows whether it ends at a terminal. Any goroutine may write to it. Text of strangers goes into a pipe as it is. On a terminal its
-// control characters are made visible, because they could otherwise control the terminal.
+// Output is a stream that knows whether it ends at a terminal. Any goroutine may write to it. Text from strangers goes
+// into a pipe unchanged. On a terminal Output makes its control characters visible, because they could otherwise
+// control the terminal.
 type Output struct {
 	Terminal bool
 	Colour   bool
 
 	to  io.Writer
-	mu  sync.Mutex // guards err, and keeps what is written at once together
-	err error      // the first one
+	mu  sync.Mutex // guards err, and keeps concurrent writes apart
+	err error      // the first error
 }
 
-// NewOutput looks at a stream. NO_COLOR and TERM=dumb are heeded.
+// NewOutput wraps a stream and finds out whether it is a terminal. It heeds NO_COLOR and TERM=dumb.
 func NewOutput(to io.Writer, env func(string) string) *Output {
 	terminal := IsTerminal(to)
 	return &Output{to: to, Terminal: terminal, Colour: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
 
-// Width is how many columns the terminal has; 0 where there is none, or where it does not say.
+// Width returns the number of columns of the terminal. It returns 0 without a terminal, or if the terminal does not
+// tell.
 func (o *Output) Width() int {
 	width, _ := o.Size()
 	return width
 }
 
-// Size are the columns and lines of the terminal; 0 where there is none, or where it does not say.
+// Size returns the columns and lines of the terminal. Both are 0 without a terminal, or if the terminal does not tell.
 func (o *Output) Size() (columns, lines int) {
 	file, ok := o.to.(*os.File)
 	if !ok {
@@ -49,7 +51,7 @@ func (o *Output) Size() (columns, lines int) {
 	return int(size.Col), int(size.Row)
 }
 
-// IsTerminal says whether a stream is a terminal.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
@@ -69,15 +71,15 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Err is the first error of writing.
+// Err returns the first error of writing.
 func (o *Output) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
 }
 
-// Flush brings everything that was written to where it goes, and returns the first error of that or of writing. A file is
-// brought to its disk, which may say only then that it is full; a pipe or a terminal has it already.
+// Flush makes sure that all output has arrived. It returns the first error of a write or of the flush. It syncs a file
+// to its disk, because the disk may report only then that it is full. A pipe or a terminal has the output already.
 func (o *Output) Flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,14 +91,14 @@ func (o *Output) Flush() error {
 	if err == nil && info.Mode().IsRegular() {
 		err = file.Sync()
 	}
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) { // a file system without a disk
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) { // such a file system has no disk to sync
 		err = nil
 	}
 	o.err = err
 	return err
 }
 
-// Foreign writes a stranger's bytes.
+// Foreign writes bytes that come from a stranger.
 func (o *Output) Foreign(data []byte) {
 	if o.Terminal {
 		data = []byte(visible(string(data)))
@@ -119,10 +121,10 @@ func (o *Output) Paint(colour Colour, text string) string {
 	return "\x1b[" + string(colour) + "m" + text + "\x1b[0m"
 }
 
-// Colour is a terminal's word for how text looks.
+// Colour is the terminal code for the look of a text.
 type Colour string
 
-// The colours in use.
+// The programs use these colours.
 const (
 	Plain  Colour = ""
 	Bold   Colour = "1"
@@ -132,7 +134,7 @@ const (
 	Yellow Colour = "33"
 )
 
-// visible shows what a terminal would obey and an eye would miss. Newlines and tabs stay.
+// visible spells out the characters that a terminal would obey or an eye would miss. Newlines and tabs stay.
 func visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -151,13 +153,15 @@ func visible(text string) string {
 	return b.String()
 }
 
-// Hidden says whether a character is a control, turns the direction of text, or cannot be seen. Spaces are not.
+// Hidden reports whether a character is a control, turns the direction of text, or cannot be seen. Spaces do not count
+// as hidden.
 func Hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }
 
-// maxLine bounds a text of others within a line of ours, in characters.
+// maxLine bounds a text from others within a line of ours, in characters.
 const maxLine = 2000
 
-// OneLine makes a text of others fit into a line of ours: control characters visible, no newlines and tabs, and not too long.
+// OneLine makes a text from others fit into a line of ours: control characters visible, no newlines or tabs, and at
+// most maxLine characters.
 func OneLine(text string) string {
 	text = flat(text)
 	if runes := []rune(text); len(runes) > maxLine {
@@ -166,7 +170,7 @@ func OneLine(text string) string {
 	return text
 }
 
-// flat is a text without ends of lines and tabs, and with its other control characters made visible.
+// flat replaces line ends and tabs by spaces and makes other control characters visible.
 func flat(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
 }

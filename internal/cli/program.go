@@ -12,14 +12,14 @@ import (
 type Program struct {
 	Name         string
 	Introduction string
-	FirstSteps   string   // examples, one on a line
-	ExitCodes    []string // what each code means, from 0 on
+	FirstSteps   string   // examples, one per line
+	ExitCodes    []string // the meaning of each code, from 0 on
 	Commands     []Command
-	Options      []Option // of all commands, beside --json and --help
-	// Diagnose sorts an error into a Trouble. It need not look after usage mistakes and hints.
+	Options      []Option // options of all commands, beside --json and --help
+	// Diagnose turns an error into a Trouble. It need not handle usage mistakes or hints.
 	Diagnose func(error) Trouble
-	// References is a shell command that prints completions of operands that begin with Reference, one on a line. They
-	// must not hold characters that mean something to a shell.
+	// References is a shell command that prints completions, one per line. They complete the operands that begin with
+	// Reference. They must not contain characters that mean something to a shell.
 	Reference, References string
 
 	System
@@ -28,7 +28,7 @@ type Program struct {
 	help bool
 }
 
-// System is where a program reads and writes.
+// System holds the streams and the environment of a program.
 type System struct {
 	Env    func(string) string
 	In     io.Reader
@@ -36,12 +36,13 @@ type System struct {
 	Errors *Output
 }
 
-// Process is the System of this process.
+// Process returns the System of this process.
 func Process() System {
 	return System{os.Getenv, os.Stdin, NewOutput(os.Stdout, os.Getenv), NewOutput(os.Stderr, os.Getenv)}
 }
 
-// Command is one word that the program understands. Run returns the exit code; with an error, the error decides it.
+// Command is one word that the program understands. Run returns the exit code; if Run returns an error, the error
+// decides the exit code.
 type Command struct {
 	Name     string
 	Operands string // as the usage line shows them
@@ -55,10 +56,10 @@ type Command struct {
 // Main executes one invocation and returns its exit code.
 func (p *Program) Main(ctx context.Context, args []string, system System) int {
 	p.System = system
-	p.JSON = slices.Contains(untilDashes(args), "--json") // also when the arguments turn out to be wrong
+	p.JSON = slices.Contains(untilDashes(args), "--json") // JSON errors even if the arguments turn out to be wrong
 	code, err := p.dispatch(ctx, args)
 	if err == nil && p.Out.Err() != nil {
-		err = fmt.Errorf("write to standard output: %w", p.Out.Err()) // it was done, and the caller does not know
+		err = fmt.Errorf("write to standard output: %w", p.Out.Err()) // done, but the caller does not know
 	}
 	if err != nil {
 		return p.Fail(err)
@@ -66,7 +67,7 @@ func (p *Program) Main(ctx context.Context, args []string, system System) int {
 	return code
 }
 
-// dispatch finds the command and runs it. Options that all commands have may also stand before it.
+// dispatch finds the command and runs it. Options that all commands have may also stand before the command.
 func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	if len(args) > 0 && args[0] == "--version" {
 		args = append([]string{"version"}, args[1:]...)
@@ -94,7 +95,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	return code, inCommand(p.Name, cmd.Name, err)
 }
 
-// All are the program's own commands and those that every program has.
+// All returns the program's own commands, and completion and help, which every program has.
 func (p *Program) All() []Command {
 	return slices.Concat(p.Commands, []Command{p.completionCommand(), p.helpCommand()})
 }
@@ -115,7 +116,7 @@ func (p *Program) names() (all []string) {
 	return all
 }
 
-// common are the options of all commands.
+// common returns the options of all commands.
 func (p *Program) common() []Option {
 	return slices.Concat(p.Options, []Option{
 		{Name: "json", Help: "print JSON, one object per line", Set: On(&p.JSON)},
@@ -123,7 +124,7 @@ func (p *Program) common() []Option {
 	})
 }
 
-// OptionsOf are all options of a command.
+// OptionsOf returns all options of a command.
 func (p *Program) OptionsOf(c Command) []Option { return slices.Concat(c.Options, p.common()) }
 
 func untilDashes(args []string) []string {
@@ -133,7 +134,7 @@ func untilDashes(args []string) []string {
 	return args
 }
 
-// Say writes one line for people, unless programs listen.
+// Say writes one line for people, unless --json was given.
 func (p *Program) Say(format string, args ...any) {
 	p.Line(Plain, p.Name+":", fmt.Sprintf(format, args...))
 }
@@ -141,7 +142,8 @@ func (p *Program) Say(format string, args ...any) {
 // Warn writes a line that should be noticed.
 func (p *Program) Warn(text string) { p.Line(Yellow, "warning:", text) }
 
-// Line writes one line for people with a label of ours. Nothing in text can end the line or rule the terminal.
+// Line writes one line for people with a label of ours, unless --json was given. Nothing in text can end the line or
+// control the terminal.
 func (p *Program) Line(colour Colour, label, text string) {
 	if !p.JSON {
 		fmt.Fprintln(p.Errors, p.Errors.Paint(colour, label), OneLine(text))
@@ -152,7 +154,7 @@ func (p *Program) Line(colour Colour, label, text string) {
 func (p *Program) Fail(err error) int {
 	t := p.diagnose(err)
 	if p.JSON {
-		_ = p.Out.Object(map[string]any{"error": t, "exit": t.Exit}) // there is no better place to report to
+		_ = p.Out.Object(map[string]any{"error": t, "exit": t.Exit}) // nowhere better to report a failure
 		return t.Exit
 	}
 	p.Line(Red, p.Name+":", t.Text)
@@ -165,7 +167,7 @@ func (p *Program) Fail(err error) int {
 	return t.Exit
 }
 
-// diagnose adds to the program's own judgement what the frame knows.
+// diagnose handles usage mistakes and hints, and leaves the rest to the program's own Diagnose.
 func (p *Program) diagnose(err error) Trouble {
 	if isUsage(err) {
 		return Trouble{Exit: exitUsage, Code: "usage", Text: err.Error(), Next: nextOf(err)}

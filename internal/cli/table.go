@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cell is a word of a table and its colour.
+// Cell is one cell of a table, with its colour.
 type Cell struct {
 	Text   string
 	Colour Colour
@@ -33,7 +33,7 @@ func Head(words ...string) []Cell {
 	return row
 }
 
-// Age is a time in its largest unit.
+// Age returns a duration in its largest unit.
 func Age(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -48,7 +48,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Span is a time without the parts that are zero: 1h30m.
+// Span returns a duration without its zero parts: 1h30m.
 func Span(d time.Duration) string {
 	text := d.Round(time.Second).String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -59,7 +59,7 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// List writes a table of which each row is a thing, cut to the terminal's width. Without a terminal nothing is cut.
+// List writes a table with one thing per row, cut to the terminal's width. Without a terminal it cuts nothing.
 func (o *Output) List(rows [][]Cell) {
 	if width := o.Width(); width > 0 {
 		rows = Fit(rows, width)
@@ -67,10 +67,10 @@ func (o *Output) List(rows [][]Cell) {
 	o.Table("", rows)
 }
 
-// narrowest is a column that is not cut further.
+// narrowest is the width below which no column is cut.
 const narrowest = 8
 
-// Fit cuts cells of the widest columns until the rows fit into a width, as far as that is possible.
+// Fit cuts cells of the widest columns until the rows fit into width, as far as possible.
 func Fit(rows [][]Cell, width int) [][]Cell {
 	fitted := make([][]Cell, len(rows))
 	var widths []int
@@ -95,10 +95,11 @@ func Fit(rows [][]Cell, width int) [][]Cell {
 	return fitted
 }
 
-// lastCounts is by how much the last column may be wider than others before it is cut: it says the most.
+// lastCounts is how much wider than the others the last column may be before it is cut: it says the most.
 const lastCounts = 12
 
-// shrink takes from the widest until all of them together are no more than room. The last one counts as less wide than it is.
+// shrink takes columns from the widest until the sum is at most room. It counts the last column as narrower than it is,
+// by last.
 func shrink(widths []int, room, last int) {
 	total := 0
 	for _, w := range widths {
@@ -121,7 +122,7 @@ func shrink(widths []int, room, last int) {
 	}
 }
 
-// Cut is the beginning of a text that fits into a width, with a mark where something is cut off.
+// Cut returns the beginning of a text that fits into width, with a mark at the place of the cut.
 func Cut(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -132,7 +133,7 @@ func Cut(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space after it.
+// Table writes aligned columns. Colours do not count for the width. The last cell of a row gets no space after it.
 func (o *Output) Table(indent string, rows [][]Cell) {
 	widths := map[int]int{}
 	for i, row := range rows {

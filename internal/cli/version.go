@@ -8,7 +8,8 @@ import (
 	"torno/internal/version"
 )
 
-// VersionCommand is the command that every program has. protocol is the version of the wire that it speaks.
+// VersionCommand returns the version command, which every program has. protocol is the version of the wire protocol
+// that the program speaks.
 func (p *Program) VersionCommand(protocol int) Command {
 	return Command{
 		Name: "version", Brief: "print the version",

@@ -11,17 +11,17 @@ import (
 	"torno/internal/socket"
 )
 
-// Approvals decides what agents ask.
+// Approvals lets an operator decide the questions of agents.
 type Approvals interface {
-	// Approvals are the questions that wait, of all runs.
+	// Approvals returns the waiting questions of all runs.
 	Approvals(context.Context) ([]Question, error)
-	// Decide decides a question of a run, as it was seen.
+	// Decide grants or denies a question of a run, as the operator has seen it.
 	Decide(ctx context.Context, ref string, d Decision) (Question, error)
-	// Revoke ends all approvals without a question, for one run.
+	// Revoke makes the watcher approve no further call of one run without a question.
 	Revoke(ctx context.Context, ref string, r Revocation) (Revoked, error)
 }
 
-// Question is an agent's question, and whose it is.
+// Question is an agent's question, with the run that it belongs to.
 type Question struct {
 	Key      string `json:"key"`
 	Outbox   string `json:"outbox"`
@@ -32,25 +32,25 @@ type Question struct {
 // Decision is an operator's word about a question.
 type Decision struct {
 	Approval int
-	Digest   string // of what the operator has seen
+	Digest   string // the digest of the call that the operator has seen
 	Grant    bool
-	Always   bool   // grant calls like it too, for this run
-	Why      string // for the agent, where it is denied
+	Always   bool   // also grant later calls like it, for this run
+	Why      string // the reason that the agent is told if the question is denied
 }
 
-// Revocation takes back that a run's calls are approved without a question.
+// Revocation is an operator's order to approve no further call of a run without a question.
 type Revocation struct {
 	Why string
-	End bool // the run, where a question waits
+	End bool // also end the run, if a question waits
 }
 
-// Revoked is what a revocation has met.
+// Revoked is the result of a revocation.
 type Revoked struct {
 	Run     Run `json:"run"`
-	Pending int `json:"pending"` // questions that waited, and are denied
+	Pending int `json:"pending"` // how many questions waited and are now denied
 }
 
-// What goes wrong with a question.
+// Errors about questions.
 var (
 	ErrNoQuestion = errors.New("no such question waits")
 	ErrUndecided  = errors.New("the question was not decided so")
@@ -65,7 +65,7 @@ func handleApprovals(mux *http.ServeMux, service Approvals) {
 		failures.Reply(w, questions, err)
 	})
 	mux.HandleFunc("POST /v1/decide/{ref...}", func(w http.ResponseWriter, r *http.Request) {
-		number, _ := strconv.Atoi(r.FormValue("approval")) // 0 is none
+		number, _ := strconv.Atoi(r.FormValue("approval")) // 0 names no question
 		question, err := service.Decide(r.Context(), r.PathValue("ref"), Decision{
 			Approval: number, Digest: r.FormValue("digest"), Grant: r.FormValue("grant") == "1", Always: r.FormValue("always") == "1", Why: r.FormValue("why"),
 		})
@@ -82,7 +82,7 @@ func (c *Client) Approvals(ctx context.Context) (questions []Question, err error
 	return socket.List[Question](ctx, c.watcher, http.MethodGet, "/v1/approvals")
 }
 
-// Decide decides a question.
+// Decide grants or denies a question.
 func (c *Client) Decide(ctx context.Context, ref string, d Decision) (question Question, err error) {
 	form := url.Values{"approval": {strconv.Itoa(d.Approval)}, "digest": {d.Digest}, "why": {d.Why}}
 	flag(form, "grant", d.Grant)
@@ -90,7 +90,7 @@ func (c *Client) Decide(ctx context.Context, ref string, d Decision) (question Q
 	return question, c.call(ctx, http.MethodPost, "/v1/decide/"+escape(ref)+"?"+form.Encode(), &question)
 }
 
-// Revoke takes back what a run's policy approves.
+// Revoke makes the watcher approve no further call of a run without a question.
 func (c *Client) Revoke(ctx context.Context, ref string, r Revocation) (revoked Revoked, err error) {
 	form := url.Values{"why": {r.Why}}
 	flag(form, "end", r.End)

@@ -9,7 +9,7 @@ import (
 	"torno/internal/calendar"
 )
 
-// BudgetKind says what has a budget.
+// BudgetKind is the scope of a budget.
 type BudgetKind string
 
 // The kinds of budgets that an operator sees. Their words are the gateway's.
@@ -26,16 +26,16 @@ type BudgetOf struct {
 	Subagent string     `json:"subagent_id,omitempty"`
 }
 
-// Budget is what was spent of a budget.
+// Budget is a budget, with the amount that was spent of it.
 type Budget struct {
 	BudgetOf
 	Spent *delegation.ModelUsage `json:"spent"`
 }
 
-// Budgets are those of all outboxes that are served: of today, and of the outbox for ever.
+// Budgets holds two budgets for each served outbox: one for today, and one for all time.
 type Budgets struct {
 	Budgets []Budget        `json:"budgets"`
-	Clock   *calendar.Doubt `json:"clock,omitempty"` // set while the clock by which days begin is not believed
+	Clock   *calendar.Doubt `json:"clock,omitempty"` // set while the wall clock, which decides when a day begins, is not believed
 }
 
 func handleBudgets(mux *http.ServeMux, service Service) {
@@ -51,12 +51,12 @@ func handleBudgets(mux *http.ServeMux, service Service) {
 	})
 }
 
-// Budgets asks what was spent of budgets.
+// Budgets asks how much was spent of each budget.
 func (c *Client) Budgets(ctx context.Context) (all Budgets, err error) {
 	return all, c.watcher.Call(ctx, http.MethodGet, "/v1/budgets", nil, &all)
 }
 
-// ResetBudget has a budget begin anew, and returns what it had spent.
+// ResetBudget makes a budget begin anew, and returns how much of it had been spent.
 func (c *Client) ResetBudget(ctx context.Context, of BudgetOf) (was Budget, err error) {
 	form := url.Values{"scope": {string(of.Kind)}, "outbox": {of.Outbox}, "subagent": {of.Subagent}}
 	return was, c.watcher.Call(ctx, http.MethodPost, "/v1/budgets/reset?"+form.Encode(), nil, &was)

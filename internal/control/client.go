@@ -16,7 +16,7 @@ import (
 	"torno/internal/socket"
 )
 
-// ErrNoWatcher says that no watcher runs on a state directory.
+// ErrNoWatcher means that no watcher runs on the state directory.
 var ErrNoWatcher = errors.New("no watcher is running")
 
 // Client asks a running watcher. It is a Service.
@@ -24,7 +24,8 @@ type Client struct{ watcher *socket.Client }
 
 var _ Service = (*Client)(nil)
 
-// Dial returns a client of the watcher of a state directory. Whether one runs shows at the first call.
+// Dial returns a client for the watcher of a state directory. It connects only at the first call, so an absent watcher
+// shows only then.
 func Dial(stateDir string) *Client {
 	return &Client{socket.NewClient("watcher", failures, func(ctx context.Context) (net.Conn, error) {
 		conn, err := socket.Dial(ctx, stateDir, SocketName)
@@ -62,12 +63,12 @@ func (c *Client) Cancel(ctx context.Context, ref string) (run Run, err error) {
 	return run, c.call(ctx, http.MethodPost, "/v1/cancel/"+escape(ref), &run)
 }
 
-// Abandon gives a stranded run up.
+// Abandon ends a stranded run and leaves its sandbox alone.
 func (c *Client) Abandon(ctx context.Context, ref string) (run Run, err error) {
 	return run, c.call(ctx, http.MethodPost, "/v1/abandon/"+escape(ref), &run)
 }
 
-// Accept notes what a directory is.
+// Accept tells the watcher whether an outbox's directory is the same outbox or a new one.
 func (c *Client) Accept(ctx context.Context, outbox string, as Identity) (accepted Accepted, err error) {
 	return accepted, c.call(ctx, http.MethodPost, "/v1/accept/"+escape(outbox)+"?"+url.Values{"as": {string(as)}}.Encode(), &accepted)
 }
@@ -103,6 +104,6 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 	return c.watcher.Call(ctx, method, path, nil, into)
 }
 
-// escape makes one element of a path, also of a reference with slashes and dots in it: the server tidies paths before it
-// looks at them, and would take a/../b for b.
+// escape turns a reference into one element of a path, even if it has slashes and dots in it. Without this the server,
+// which tidies paths before it looks at them, would take a/../b for b.
 func escape(ref string) string { return strings.ReplaceAll(url.PathEscape(ref), ".", "%2E") }

@@ -10,20 +10,20 @@ import (
 	"torno/internal/socket"
 )
 
-// Collect asks for workspaces that are over the rule to be removed.
+// Collect is a request to remove workspaces that are over the rule.
 type Collect struct {
 	DryRun bool
-	Outbox string        // its name or its id; "" for all
-	Age    time.Duration // instead of the rule's; 0 for the rule's
+	Outbox string        // the outbox's name or id; "" for all outboxes
+	Age    time.Duration // an age to use instead of the rule's; 0 for the rule's
 }
 
-// Workspace is one that may be removed by the rule.
+// Workspace is a workspace that falls under the rule.
 type Workspace struct {
 	Outbox   string    `json:"outbox"`
 	Subagent string    `json:"subagent_id"`
-	Made     bool      `json:"made"` // by its client
+	Made     bool      `json:"made"` // a client made the directory
 	Used     time.Time `json:"used_at"`
-	Bytes    int64     `json:"bytes,omitempty"` // as the last run left it; absent where that is not known
+	Bytes    int64     `json:"bytes,omitempty"` // the size after the last run; absent if it is not known
 	Over     string    `json:"over,omitempty"`  // why it is over the rule
 	Kept     string    `json:"kept,omitempty"`  // why it is kept although it is over
 	Removed  bool      `json:"removed"`
@@ -40,7 +40,7 @@ func handleCollect(mux *http.ServeMux, service Service) {
 	})
 }
 
-// Collect has workspaces removed.
+// Collect removes workspaces that are over the rule and not needed.
 func (c *Client) Collect(ctx context.Context, ask Collect) (all []Workspace, err error) {
 	form := url.Values{"outbox": {ask.Outbox}, "age": {strconv.FormatInt(int64(ask.Age), 10)}}
 	if ask.DryRun {

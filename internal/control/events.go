@@ -18,21 +18,22 @@ type EventQuery struct {
 	Follow bool  // go on until the run has ended
 }
 
-// EventLine is a line of a stream of events: an event or, in the last line, its end. A stream without an end broke off.
+// EventLine is a line of a stream of events: an event or, in the last line, the end of the stream. A stream without
+// that last line broke off.
 type EventLine struct {
 	Event *delegation.Event `json:"event,omitempty"`
 	End   *EventsEnd        `json:"end,omitempty"`
 }
 
-// EventsEnd says where a stream of events ends.
+// EventsEnd marks where a stream of events ends.
 type EventsEnd struct {
-	Newest int64 `json:"newest"` // the last event that there is; what comes later comes after it
-	Over   bool  `json:"over"`   // the run has ended: nothing comes later
+	Newest int64 `json:"newest"` // the number of the newest event; later events have higher numbers
+	Over   bool  `json:"over"`   // the run has ended, so no event comes later
 }
 
-// What goes wrong with events.
+// Errors about events.
 var (
-	// ErrNoEvents says that the watcher keeps no events of a run: it was too long ago, or nothing ever happened in it.
+	// ErrNoEvents: the watcher keeps no events of the run, because it was too long ago or nothing ever happened in it.
 	ErrNoEvents = errors.New("no events of this run are kept")
 	ErrSince    = errors.New("since is the number of an event, from 0")
 	ErrReaders  = errors.New("as many readers as there may be follow events already")

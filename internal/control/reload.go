@@ -13,17 +13,17 @@ import (
 	"torno/internal/retry"
 )
 
-// Reload is one reading of the configuration that somebody asked for.
+// Reload is one new reading of the configuration, at somebody's request.
 type Reload struct {
 	Number  int      `json:"number"`
 	PID     int      `json:"pid"` // of the watcher
 	Done    bool     `json:"done"`
-	Error   string   `json:"error,omitempty"`   // why nothing of it is taken
+	Error   string   `json:"error,omitempty"`   // why the watcher takes nothing of the new configuration
 	Changes []string `json:"changes,omitempty"` // one for each key that changed
-	Waits   string   `json:"waits,omitempty"`   // what it waits for
+	Waits   string   `json:"waits,omitempty"`   // why the reload is not done yet
 }
 
-// ErrNoReload says that a watcher has no configuration to read again.
+// ErrNoReload means that a watcher has no configuration file to read again.
 var ErrNoReload = errors.New("this watcher was started without a configuration file: there is nothing to read again")
 
 func handleReloads(mux *http.ServeMux, service Service) {
@@ -38,24 +38,26 @@ func handleReloads(mux *http.ServeMux, service Service) {
 	})
 }
 
-// Reload asks for the configuration to be read again.
+// Reload asks the watcher to read the configuration again.
 func (c *Client) Reload(ctx context.Context) (r Reload, err error) {
 	return r, c.call(ctx, http.MethodPost, "/v1/reload", &r)
 }
 
-// Reloaded asks what came of it.
+// Reloaded asks for the result of a reload.
 func (c *Client) Reloaded(ctx context.Context, number int) (r Reload, err error) {
 	return r, c.call(ctx, http.MethodGet, "/v1/reload/"+strconv.Itoa(number), &r)
 }
 
-// reloadPace is how often AwaitReload asks.
+// reloadPace is the pause between two questions of AwaitReload.
 const reloadPace = 20 * time.Millisecond
 
-// mostSilence is how long AwaitReload waits for one answer. The process with the watcher's number may be another one by then, or stand still.
+// mostSilence is how long AwaitReload goes on without an answer. It is bounded because the watcher's process may hang,
+// or another process may have its number by then.
 const mostSilence = time.Minute
 
-// AwaitReload asks until a reload is done. The socket is closed for a moment in the middle of it, which is no failure as long as the watcher lives.
-// waits is called with what the reload waits for, whenever that changes.
+// AwaitReload asks again and again until a reload is done. The watcher closes the socket for a moment during a reload,
+// which is no failure as long as the watcher lives. AwaitReload calls waits with the reason why the reload is not done
+// yet, whenever the reason changes.
 func (c *Client) AwaitReload(ctx context.Context, asked Reload, waits func(string)) (Reload, error) {
 	return c.awaitReload(ctx, asked, waits, mostSilence)
 }
@@ -90,7 +92,7 @@ func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(strin
 	}
 }
 
-// isThere says whether a process is there, whosever it is.
+// isThere reports whether a process with this id exists, of whatever user.
 func isThere(pid int) bool {
 	process, err := os.FindProcess(pid)
 	return err == nil && !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)

@@ -15,7 +15,8 @@ import (
 // SocketName is the socket's name in the state directory.
 const SocketName = "control.sock"
 
-// Listen opens the socket of a state directory. The caller holds the state's lock, so an existing socket is dead.
+// Listen opens the socket of a state directory. The caller must hold the state's lock, so that an existing socket
+// belongs to no living watcher.
 func Listen(stateDir string) (net.Listener, error) {
 	listener, err := socket.Listen(stateDir, SocketName, 0o600)
 	if err != nil {
@@ -24,7 +25,8 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
-// Serve answers until ctx is done, and removes the socket. What is not asked of a version's paths goes to others; nil is for none.
+// Serve answers until ctx is done, and then removes the socket. Requests for paths outside /v1/ go to others, unless it
+// is nil.
 func Serve(ctx context.Context, listener net.Listener, stateDir string, service Service, others http.Handler, log *slog.Logger) error {
 	all := http.NewServeMux()
 	all.Handle("/v1/", Handler(service))
@@ -34,7 +36,7 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, service 
 	return socket.ServeAPI(ctx, listener, stateDir, SocketName, all, log)
 }
 
-// Handler answers without a socket.
+// Handler returns the handler of all paths below /v1/. It needs no socket.
 func Handler(service Service) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +80,7 @@ func Handler(service Service) http.Handler {
 	return mux
 }
 
-// stream writes what say emits as JSON lines, each flushed at once.
+// stream writes each value that say emits as a line of JSON, and flushes it at once.
 func stream(w http.ResponseWriter, say func(emit func(any) error) error) {
 	lines := json.NewEncoder(w)
 	flusher := http.NewResponseController(w)
@@ -101,7 +103,7 @@ func stream(w http.ResponseWriter, say func(emit func(any) error) error) {
 	}
 }
 
-// failures are the errors that callers tell apart. The codes are API.
+// failures maps codes to the errors that callers tell apart. The codes are API.
 var failures = socket.Errors{
 	"no_run":       {Err: ErrNoRun, Status: http.StatusNotFound},
 	"ambiguous":    {Err: ErrAmbiguous, Status: http.StatusConflict},

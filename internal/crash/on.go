@@ -15,7 +15,7 @@ var (
 	passed           atomic.Int64
 )
 
-// parse takes "point" or "point:n" apart.
+// parse splits "point" or "point:n" into its parts.
 func parse(text string) (point string, n int64) {
 	point, number, given := strings.Cut(text, ":")
 	if !given {
@@ -28,7 +28,7 @@ func parse(text string) (point string, n int64) {
 	return point, n
 }
 
-// At is a point at which a test can have the program die.
+// At kills the program if TORNO_CRASH names this point and the program has reached it often enough.
 func At(point string) {
 	if point != where || passed.Add(1) != countdown {
 		return
@@ -36,5 +36,5 @@ func At(point string) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)
 	}
-	select {} // nothing happens any more while the kernel is at it
+	select {} // do nothing more until the kernel has killed us
 }

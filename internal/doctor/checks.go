@@ -1,13 +1,14 @@
 package doctor
 
-// check looks at one thing. What it returns gets its name and its group.
+// check looks at one thing. Its findings get its name and its group.
 type check struct {
 	group Group
 	name  string
 	look  func(System) []Finding
 }
 
-// launcherChecks are about what launchers say of themselves. A launcher asks them before it makes anything.
+// launcherChecks judge the facts that launchers report about themselves. A launcher runs these checks before it makes
+// anything.
 var launcherChecks = []check{
 	{LauncherGroup, "engine", lookAtLaunchers},
 	{LauncherGroup, "architecture", lookAtArchitecture},
@@ -19,7 +20,8 @@ var launcherChecks = []check{
 	{LauncherGroup, "runtime", lookAtRuntime},
 }
 
-// startChecks are about what is enforced with a configuration. A watcher asks them when its launchers are open.
+// startChecks judge the limits and walls that are enforced with a configuration. A watcher runs these checks when its
+// launchers are open.
 var startChecks = []check{
 	{Machine, "uids", lookAtUIDs},
 	{Sandboxes, "walls", lookAtWalls},
@@ -28,7 +30,7 @@ var startChecks = []check{
 	{Sandboxes, "owners", lookAtOwners},
 }
 
-// otherChecks are worth knowing, and refuse nothing.
+// otherChecks find facts that are worth knowing. None of them keeps a watcher from starting.
 var otherChecks = []check{
 	{Configuration, "configuration", lookAtConfiguration},
 	{Machine, "kernel", lookAtKernel},
@@ -48,7 +50,7 @@ var otherChecks = []check{
 	{LeftBehind, "left_behind", lookAtLeftovers},
 }
 
-// groups are all of them, in their order.
+// groups lists all groups, in the order of Examine.
 var groups = []Group{Configuration, Machine, LauncherGroup, Sandboxes, Roots, LeftBehind}
 
 // Examine goes through all checks, group by group.
@@ -66,11 +68,11 @@ func Examine(s System) []Finding {
 	return all
 }
 
-// Unfit is a *RefusedError if a launcher can hold no sandbox, and otherwise nil.
+// Unfit returns a *RefusedError if a launcher can hold no sandbox, and otherwise nil.
 func Unfit(e Launcher) error { return refusal(run(launcherChecks, System{Launchers: []Launcher{e}})) }
 
-// Start is a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no engine and no
-// host: the launchers are open, so that what makes their sandboxes was fit.
+// Start returns a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no facts
+// about the engine and the host: the launchers are open, so Unfit has already passed them.
 func Start(s System) error { return refusal(run(startChecks, s)) }
 
 func run(checks []check, s System) (all []Finding) {
@@ -88,7 +90,7 @@ func (c check) findings(s System) []Finding {
 	return found
 }
 
-// Names are the findings that there can be, in the order of the lists.
+// Names returns the names of all possible findings, in the order of the lists.
 func Names() (names []string) {
 	for _, checks := range [][]check{launcherChecks, startChecks, otherChecks} {
 		for _, c := range checks {

@@ -1,20 +1,21 @@
-// Package doctor judges a machine: is it fit to hold sandboxes, what does it do less well than it could, and what should
-// its operator do about it.
+// Package doctor judges a machine. Is it fit to hold sandboxes? Where does it do less well than it could? What should
+// its operator do?
 //
 //	system := doctor.System{Host: doctor.LookAtHost(os.DirFS("/")), Launchers: launchers, Guarantees: guarantees, …}
 //	for _, f := range doctor.Examine(system) {
 //		fmt.Println(f.Verdict, f.Name, f.Seen, f.Means, f.Do)
 //	}
 //
-// What was seen is a System, plain facts that others have collected: launchers about themselves, package serve about
-// the configuration and about what a child can reach, this package about the machine itself. What to think of it is a
-// list of checks, small functions from facts to findings, so that every verdict can be tried on a made-up machine.
+// A System holds plain facts about the machine. Launchers collect the facts about themselves, package serve the facts
+// about the configuration and about the reach of a child, and this package the facts about the machine itself. The
+// verdicts come from a list of checks, which are small functions from facts to findings. So every verdict can be tested
+// on a made-up machine.
 //
-// What it promises:
-//   - It changes nothing. Findings name the commands that do.
-//   - A fact that is missing is `unknown`, never `ok` and never `bad`.
-//   - There is one list of what a sandbox cannot do without. Start and Unfit go through the checks of it that refuse, and
-//     are asked at every start of a watcher and of a launcher; Examine goes through all.
-//   - It looks at what this machine does, and knows no list of broken versions: such a list is old when it ships. The
-//     operator hears of them from the distribution.
+// The package promises:
+//   - It changes nothing. Findings name commands that do.
+//   - A missing fact gives `unknown`, never `ok` and never `bad`.
+//   - Everything that a sandbox cannot do without is in one list. Unfit, at every start of a launcher, and Start, at
+//     every start of a watcher, go through those checks of the list that can refuse a start. Examine goes through all.
+//   - It looks at the behaviour of this machine and knows no list of broken versions, because such a list is out of
+//     date when it ships. The operator hears of broken versions from the distribution.
 package doctor

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Verdict is what to think of a finding.
+// Verdict rates a finding.
 type Verdict string
 
 // The verdicts.
 const (
 	OK      Verdict = "ok"
 	Warn    Verdict = "warn"    // it works, and could be better
-	Bad     Verdict = "bad"     // a wall or a limit is not there, or nothing can run
+	Bad     Verdict = "bad"     // a wall or a limit is missing, or nothing can run
 	Unknown Verdict = "unknown" // it could not be seen from here
 )
 
-// Group is what a finding is about.
+// Group is the subject of a finding.
 type Group string
 
-// The groups, in the order in which they are shown.
+// The groups, in their order on the screen.
 const (
 	Configuration Group = "configuration"
 	Machine       Group = "machine"
-	// LauncherGroup has the name that programs know from earlier versions.
+	// LauncherGroup keeps the word of earlier versions, because programs know it.
 	LauncherGroup Group = "engine"
 	Sandboxes     Group = "sandboxes"
 	Roots         Group = "roots"
@@ -38,16 +38,16 @@ type Finding struct {
 	Verdict Verdict `json:"verdict"`
 	Seen    string  `json:"seen"`
 	Means   string  `json:"means"`
-	Do      string  `json:"do,omitempty"` // what to do about it; "" where there is nothing to be done
-	// Refuses says that no watcher starts here because of it.
+	Do      string  `json:"do,omitempty"` // the step to take; "" if there is nothing to do
+	// Refuses tells that no watcher starts here because of this finding.
 	Refuses bool `json:"refuses,omitempty"`
-	// Accept is the switch with which a watcher starts all the same.
+	// Accept is the switch that lets a watcher start all the same.
 	Accept string `json:"accept,omitempty"`
-	// Limit is what that switch accepts to be without.
+	// Limit is the limit that the operator does without by that switch.
 	Limit string `json:"-"`
 }
 
-// RefusedError says why no sandbox can be had here, or none that is safe.
+// RefusedError tells why this machine can give no sandbox, or no safe one.
 type RefusedError struct{ Findings []Finding }
 
 func (e *RefusedError) Error() string {
@@ -62,7 +62,8 @@ func (e *RefusedError) Error() string {
 	return strings.Join(sentences, "; ")
 }
 
-// Accepting are the limits that a start with --accept has to name, nil where something else refuses it too.
+// Accepting returns the limits that a start has to name with --accept. It returns nil if anything else refuses the
+// start too, because --accept does not help then.
 func (e *RefusedError) Accepting() (limits []string) {
 	for _, f := range e.Findings {
 		if f.Limit == "" {
@@ -73,17 +74,17 @@ func (e *RefusedError) Accepting() (limits []string) {
 	return limits
 }
 
-// OfMachine says whether the machine is the reason, and not only what the configuration wants of it.
+// OfMachine reports whether the machine itself is a reason, and not only the demands of the configuration.
 func (e *RefusedError) OfMachine() bool {
 	return slices.ContainsFunc(e.Findings, func(f Finding) bool {
 		return f.Group == LauncherGroup || f.Name == "walls" || f.Name == "bounds"
 	})
 }
 
-// Next says what to do about it, each thing once, and how to start without the limits that a start can do without.
+// Next returns the steps to take, each once, and how to start without the limits that a start can do without.
 func (e *RefusedError) Next() string {
 	var steps []string
-	limits := map[string][]string{} // that a start can do without, by the step that would have them enforced
+	limits := map[string][]string{} // limits that a start can do without, by the step that would get them enforced
 	for _, f := range e.Findings {
 		if !slices.Contains(steps, f.Do) {
 			steps = append(steps, f.Do)
@@ -101,7 +102,7 @@ func (e *RefusedError) Next() string {
 	return strings.Join(steps, "; ")
 }
 
-// refusal is an error of the findings that refuse, or nil.
+// refusal returns an error with the findings that refuse a start, or nil if none does.
 func refusal(findings []Finding) error {
 	refusing := slices.DeleteFunc(findings, func(f Finding) bool { return !f.Refuses })
 	if len(refusing) == 0 {
@@ -110,7 +111,7 @@ func refusal(findings []Finding) error {
 	return &RefusedError{refusing}
 }
 
-// IsBad says whether any finding is.
+// IsBad reports whether any finding is bad.
 func IsBad(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Verdict == Bad })
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// each judges the launchers that can be used.
+// each judges every launcher that can be used.
 func each(s System, judge func(Launcher) Finding) (found []Finding) {
 	for _, l := range s.Launchers {
 		if l.Trouble == "" {
@@ -15,7 +15,7 @@ func each(s System, judge func(Launcher) Finding) (found []Finding) {
 	return found
 }
 
-// one judges the launcher with a daemon, if that answers. A program has nothing of the sort to be judged.
+// one judges only the launchers with a daemon that answers. The check does not apply to a launcher that is a program.
 func one(s System, judge func(Launcher) Finding) []Finding {
 	s.Launchers = slices.DeleteFunc(slices.Clone(s.Launchers), func(l Launcher) bool { return l.Program })
 	return each(s, judge)
@@ -33,7 +33,7 @@ func lookAtLaunchers(s System) (found []Finding) {
 	return found
 }
 
-// judge says what a launcher is, or what it means that it cannot be used. another says that some other can.
+// judge turns a launcher into a finding. another tells that some launcher can be used.
 func (l Launcher) judge(another bool) Finding {
 	switch {
 	case l.Trouble != "" && l.Spare && another:
@@ -51,7 +51,7 @@ func (l Launcher) judge(another bool) Finding {
 }
 
 func lookAtArchitecture(s System) []Finding {
-	return slices.Compact(each(s, func(l Launcher) Finding { // launchers of one machine have one answer
+	return slices.Compact(each(s, func(l Launcher) Finding { // all launchers of one machine give the same answer
 		if l.Arch == "" {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: "the machine is " + l.Machine,
@@ -136,7 +136,7 @@ func lookAtCgroups(s System) []Finding {
 	})
 }
 
-// triedRuntimes are the runtimes that Torno's tests run.
+// triedRuntimes are the runtimes that Torno's tests use.
 var triedRuntimes = []string{"runc", "io.containerd.runc.v2"}
 
 func lookAtRuntime(s System) []Finding {
@@ -161,7 +161,7 @@ func lookAtRuntime(s System) []Finding {
 	})
 }
 
-// joined are two parts of a sentence; the second one may be missing.
+// joined joins two parts of a sentence. The second part may be empty.
 func joined(first, second string) string {
 	if second == "" {
 		return first

@@ -24,7 +24,7 @@ func lookAtLeftovers(s System) (found []Finding) {
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
 }
 
-// daemon is the engine that takes commands, if it answers.
+// daemon returns the launcher whose daemon answers and takes commands, or an empty Launcher.
 func (s System) daemon() (e Launcher) {
 	for _, e := range s.Launchers {
 		if e.works() && !e.Program {
@@ -56,7 +56,7 @@ func in(state string) string {
 	return " (" + state + ")"
 }
 
-// has is what an installation has on the engine.
+// has lists the things that an installation has left with a launcher.
 func (l Leftover) has() string {
 	var parts []string
 	for _, part := range []struct {
@@ -76,7 +76,7 @@ func (l Leftover) has() string {
 	return strings.Join(parts, ", ")
 }
 
-// removal are the engine's own commands that remove it.
+// removal returns the command that removes the leftover: the launcher's own, or else commands of the engine.
 func (l Leftover) removal(e Launcher) string {
 	if l.Removal != "" {
 		return l.Removal

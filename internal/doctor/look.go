@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// LookAtHost reads what a machine says of itself. root is its root directory.
+// LookAtHost reads the facts about a machine from its files. root is the machine's root directory.
 func LookAtHost(root fs.FS) Host {
 	setting := func(name string) string { return line(root, "proc/sys/"+strings.ReplaceAll(name, ".", "/")) }
 	return Host{
@@ -22,7 +22,7 @@ func LookAtHost(root fs.FS) Host {
 	}
 }
 
-// line is a file's text without the newline at its end, or "".
+// line returns a file's text without the white space around it, or "" if the file cannot be read.
 func line(root fs.FS, name string) string {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -31,7 +31,7 @@ func line(root fs.FS, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// field finds a value in lines of names and values.
+// field returns the value of a name in a text with a name and a value on each line, or "".
 func field(text, name, separator string) string {
 	for entry := range strings.Lines(text) {
 		if found, value, ok := strings.Cut(entry, separator); ok && found == name {
@@ -41,7 +41,7 @@ func field(text, name, separator string) string {
 	return ""
 }
 
-// capSysAdmin is the bit of the capability that mounting needs.
+// capSysAdmin is the bit of CAP_SYS_ADMIN, the capability for mounting.
 const capSysAdmin = 21
 
 func mayMount(status string) bool {

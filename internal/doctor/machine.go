@@ -22,7 +22,7 @@ func lookAtConfiguration(s System) (found []Finding) {
 	return found
 }
 
-// idmapKernel is the first one with idmapped mounts.
+// idmapKernel is the first version of Linux with idmapped mounts.
 var idmapKernel = version{5, 12}
 
 func lookAtKernel(s System) []Finding {
@@ -109,7 +109,7 @@ func lookAtInotify(s System) []Finding {
 	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has them for itself: it is a user that nobody else is, or has a kernel of its own"}}
 }
 
-// countsForItself says whether what Linux counts by user is counted for each child.
+// countsForItself reports whether things that Linux counts for each user are counted for each child.
 func countsForItself(g sandbox.Guarantees) bool {
 	return ownIdentity(g) || g[sandbox.KernelIsolation].Enforced
 }

@@ -9,16 +9,17 @@ import (
 	"torno/sandbox"
 )
 
-// ownIdentity says whether a launcher gives each child an identity of its own. Without one a child runs by path as its
-// workspace's owner, and by handle as the watcher's own user: that watcher is not root, and cannot use another user.
+// ownIdentity reports whether a launcher gives each child an identity of its own. Without one, a child whose mounts are
+// by path runs as its workspace's owner. If mounts are by handle, it runs as the watcher's own user: that watcher is
+// not root, and cannot use another user.
 func ownIdentity(g sandbox.Guarantees) bool { return g[sandbox.OwnIdentity].Enforced }
 
-// ourselves says whether a launcher's children are the watcher's own user.
+// ourselves reports whether a launcher's children run as the watcher's own user.
 func ourselves(g sandbox.Guarantees) bool {
 	return !ownIdentity(g) && g[sandbox.MountsByHandle].Enforced
 }
 
-// every says whether something is true of all launchers, of which there is at least one.
+// every reports whether is holds for all launchers, and there is at least one.
 func (s System) every(is func(sandbox.Guarantees) bool) bool {
 	return len(s.Guarantees) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.Guarantees)), func(g sandbox.Guarantees) bool { return !is(g) })
 }
@@ -37,7 +38,8 @@ func lookAtOwners(s System) (found []Finding) {
 	return found
 }
 
-// ownersOf judges the identities of an outbox's children. No watcher starts where no launcher can run a child for an outbox.
+// ownersOf judges the identities of an outbox's children. If no launcher can run a child for the outbox, its findings
+// refuse the start.
 func (s System) ownersOf(o Outbox) (found []Finding) {
 	for _, name := range s.launchers() {
 		switch g := s.Guarantees[name]; {
@@ -56,7 +58,8 @@ func (s System) ownersOf(o Outbox) (found []Finding) {
 	return found
 }
 
-// asNobody is for children that run as users of their own. To files they have the rights of their workspace's owner.
+// asNobody judges an outbox whose children run as users of their own. To files they have the rights of their
+// workspace's owner.
 func asNobody(o Outbox) Finding {
 	f := Finding{
 		Verdict: OK, Seen: fmt.Sprintf("workspaces of outbox %s belong to user %s", o.Name, ids(o.Owners)),
@@ -71,7 +74,7 @@ func asNobody(o Outbox) Finding {
 	return f
 }
 
-// asOwner is for children that run as the owner of their workspace.
+// asOwner judges an outbox whose children run as the owner of their workspace.
 func asOwner(o Outbox, why string) Finding {
 	f := Finding{
 		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %s: %s", o.Name, ids(o.Owners), why),
@@ -87,7 +90,7 @@ func asOwner(o Outbox, why string) Finding {
 	return f
 }
 
-// asOurselves is for children that run as the watcher's user, which has to own their workspaces.
+// asOurselves judges an outbox whose children run as the watcher's user. That user has to own their workspaces.
 func (s System) asOurselves(o Outbox, why string) Finding {
 	f := Finding{
 		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %d: %s", o.Name, s.User, why),

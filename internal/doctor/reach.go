@@ -2,7 +2,7 @@ package doctor
 
 import "fmt"
 
-// lookAtReach judges what children found that tried to get out.
+// lookAtReach judges the results of children that tried to get out of their sandboxes.
 func lookAtReach(s System) (found []Finding) {
 	if len(s.Reaches) == 0 {
 		return []Finding{{Verdict: Unknown, Seen: "no child has tried", Means: "what a child reaches is not known", Do: "see walls"}}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// eachRoot judges the roots that could be looked at. The check of the configuration reports a missing root.
+// eachRoot judges every root that could be looked at. The check of the configuration reports a missing root as a
+// problem.
 func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
 	for _, r := range s.Roots {
 		switch {
@@ -21,10 +22,10 @@ func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
 	return found
 }
 
-// farKinds are file systems whose files others change, too, without this kernel hearing of it.
+// farKinds are kinds of file systems on which others can change files without this kernel noticing.
 var farKinds = []string{"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "afs", "vboxsf", "prl_fs", "vmhgfs"}
 
-// far says whether a root is on another machine, or on the one around this virtual machine.
+// far reports whether a root lies on another machine, or on the host of this virtual machine.
 func (r Root) far() bool {
 	return slices.Contains(farKinds, r.FileSystem) || slices.Contains(farKinds, r.Kind) || strings.HasPrefix(r.Kind, "fuse.")
 }
@@ -61,10 +62,10 @@ func lookAtIDMaps(s System) []Finding {
 	})
 }
 
-// Less free space than this is little: the watcher and other programs need some.
+// Free space below one of these bounds is too little, because the watcher and other programs need some.
 const (
-	littleFree  = 1 << 30
-	littleShare = 20 // one in so many
+	littleFree  = 1 << 30 // bytes
+	littleShare = 20      // one part in so many of the file system
 )
 
 func lookAtSpace(s System) []Finding {

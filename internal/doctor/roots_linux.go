@@ -14,8 +14,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// LookAtRoots looks at the file systems of directories. With mayMount it tries on a detached clone whether ids can be
-// exchanged there.
+// LookAtRoots looks at the file systems of these directories. With mayMount it also tries whether ids can be exchanged
+// there, on a detached clone of the mount.
 func LookAtRoots(paths []string, mayMount bool) []Root {
 	maps := mounts.NewIDMaps()
 	defer maps.Close()
@@ -35,10 +35,11 @@ func LookAtRoots(paths []string, mayMount bool) []Root {
 	return all
 }
 
-// answerTime is how long a file system is waited for. One whose other side is gone never answers, and what waits for it cannot be ended.
+// answerTime is how long to wait for a file system. A file system whose other side is gone never answers, and a thread
+// that waits for it cannot be ended.
 const answerTime = 5 * time.Second
 
-// lookSoon is look, for as long as that takes an honest file system.
+// lookSoon does the same as look, but gives up after answerTime.
 func (r *Root) lookSoon(mounted map[uint64]mountedKind) error {
 	seen, looked := *r, make(chan error, 1)
 	go func() { looked <- seen.look(mounted) }()
@@ -51,7 +52,7 @@ func (r *Root) lookSoon(mounted map[uint64]mountedKind) error {
 	}
 }
 
-// look fills in what the file system says.
+// look fills in the facts about the root's file system.
 func (r *Root) look(mounted map[uint64]mountedKind) error {
 	var fsys unix.Statfs_t
 	var file unix.Stat_t
@@ -67,7 +68,7 @@ func (r *Root) look(mounted map[uint64]mountedKind) error {
 	return nil
 }
 
-// tryIDMap says why a directory cannot be mounted with exchanged ids, or "".
+// tryIDMap returns why a directory cannot be mounted with exchanged ids, or "" if it can.
 func tryIDMap(path string, maps *mounts.IDMaps) string {
 	bases, err := mounts.OpenBases([]string{path})
 	if err != nil {
@@ -80,7 +81,7 @@ func tryIDMap(path string, maps *mounts.IDMaps) string {
 	return ""
 }
 
-// kinds are the file systems that people have workspaces on.
+// kinds names the file systems on which people usually have workspaces.
 var kinds = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs",
 	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse", unix.F2FS_SUPER_MAGIC: "f2fs",
@@ -94,13 +95,13 @@ func kindOf(magic int64) string {
 	return fmt.Sprintf("file system %#x", magic)
 }
 
-// mountedKind is what a mount says of its file system.
+// mountedKind holds the facts that a mount tells about its file system.
 type mountedKind struct {
 	kind  string
 	quota bool
 }
 
-// mountedKinds are those of all mounts, by their devices.
+// mountedKinds returns the kind of file system of each mount, by its device.
 func mountedKinds() map[uint64]mountedKind {
 	found := map[uint64]mountedKind{}
 	data, err := os.ReadFile("/proc/self/mountinfo")
@@ -120,7 +121,7 @@ func mountedKinds() map[uint64]mountedKind {
 	return found
 }
 
-// quotaWords are the options of ext4, xfs and f2fs.
+// quotaWords are the mount options for quotas of ext4, xfs and f2fs.
 var quotaWords = []string{"prjquota", "pquota", "usrquota", "uquota", "grpquota", "gquota", "usrjquota", "grpjquota"}
 
 func hasQuota(entry string) bool {

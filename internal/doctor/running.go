@@ -37,23 +37,23 @@ func lookAtRunning(s System) []Finding {
 	return found
 }
 
-// lacks says whether a launcher does not enforce something.
+// lacks reports whether at least one launcher does not enforce a guarantee.
 func (s System) lacks(key sandbox.GuaranteeKey) bool {
 	return slices.ContainsFunc(s.launchers(), func(name string) bool { return !s.Guarantees[name][key].Enforced })
 }
 
-// hiding are the settings of a unit that give its service a mount namespace of its own.
+// hiding lists the settings of a unit that give its service a mount namespace of its own.
 var hiding = []string{
 	"ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateMounts", "PrivateUsers", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups",
 	"ProtectProc", "ProcSubset", "ReadOnlyPaths", "ReadWritePaths", "InaccessiblePaths", "ExecPaths", "NoExecPaths", "BindPaths", "BindReadOnlyPaths",
 	"TemporaryFileSystem", "MountAPIVFS", "MountFlags", "RootDirectory", "RootImage", "DynamicUser", "ProtectHostname",
 }
 
-// unitPlaces are where systemd finds the units of a machine, relative to its root.
+// unitPlaces are the directories where systemd looks for units, relative to the machine's root.
 var unitPlaces = []string{"etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
 
-// LookAtRunning completes what is known of a watcher by its process. machine is this machine's root directory; namespace says which mount namespace
-// a process has.
+// LookAtRunning fills in Hidden and Lines of a running watcher, from its process. machine is this machine's root
+// directory. namespace returns the mount namespace of a process.
 func LookAtRunning(r *Running, machine fs.FS, namespace func(pid int) (string, error)) {
 	own, err := namespace(r.PID)
 	if err != nil {
@@ -61,7 +61,7 @@ func LookAtRunning(r *Running, machine fs.FS, namespace func(pid int) (string, e
 	}
 	first, err := namespace(1)
 	if err != nil {
-		first, err = namespace(os.Getpid()) // an operator's shell has the machine's, as process 1 has
+		first, err = namespace(os.Getpid()) // an operator's shell has the same mount namespace as process 1
 	}
 	if err != nil || own == first {
 		return
@@ -71,11 +71,11 @@ func LookAtRunning(r *Running, machine fs.FS, namespace func(pid int) (string, e
 		return
 	}
 	unit := unitOf(string(groups))
-	r.Hidden = unit != "" // a container has mounts of its own, too, and says so elsewhere
+	r.Hidden = unit != "" // a container has mounts of its own, too, and other findings tell about that
 	r.Lines = hidingLines(machine, unit)
 }
 
-// unitOf is the service in which a process runs, or "".
+// unitOf returns the unit of the service that a process belongs to, or "".
 func unitOf(groups string) string {
 	for line := range strings.Lines(groups) {
 		for name := range strings.SplitSeq(strings.TrimSpace(line), "/") {
@@ -87,14 +87,14 @@ func unitOf(groups string) string {
 	return ""
 }
 
-// hidingLines are the lines of a unit and of its drop-ins that give it a mount namespace.
+// hidingLines returns the lines of a unit and of its drop-ins that give it a mount namespace of its own.
 func hidingLines(machine fs.FS, unit string) (lines []string) {
 	if unit == "" {
 		return nil
 	}
 	var files []string
 	for _, place := range unitPlaces {
-		drops, _ := fs.Glob(machine, path.Join(place, unit+".d", "*.conf")) // its pattern is ours
+		drops, _ := fs.Glob(machine, path.Join(place, unit+".d", "*.conf")) // it cannot fail: the pattern is valid
 		files = append(append(files, path.Join(place, unit)), drops...)
 	}
 	for _, file := range files {

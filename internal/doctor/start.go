@@ -9,15 +9,15 @@ import (
 	"torno/sandbox"
 )
 
-// walls are what no sandbox goes without. There is no switch.
+// walls are the guarantees that every sandbox must have. No switch turns one off.
 var walls = []sandbox.GuaranteeKey{
 	sandbox.NoNetwork, sandbox.NoCapabilities, sandbox.NoNewPrivileges, sandbox.SyscallFilter, sandbox.ReadOnlyRoot, sandbox.Namespaces,
 }
 
-// launchers are their names, sorted.
+// launchers returns the names of the launchers with known guarantees, sorted.
 func (s System) launchers() []string { return slices.Sorted(maps.Keys(s.Guarantees)) }
 
-// noLauncher is what is said where nothing is known of any.
+// noLauncher returns a finding if nothing is known of any launcher, and otherwise nil.
 func (s System) noLauncher() []Finding {
 	if len(s.Guarantees) > 0 {
 		return nil
@@ -66,7 +66,7 @@ func lookAtBounds(s System) []Finding {
 	return found
 }
 
-// unbounded is for a limit without which one child can take the machine down.
+// unbounded judges a missing limit without which one child can take the machine down.
 func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string) Finding {
 	f := Finding{
 		Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("%s does not enforce a limit for %s: %s", launcher, key, why),
@@ -101,7 +101,7 @@ func lookAtDemands(s System) (found []Finding) {
 	return append(found, s.idleOutboxes()...)
 }
 
-// inFull is what was said of every launcher, where one was chosen.
+// inFull returns why the watcher chose this launcher, in brackets, or "" if it did not choose.
 func (p Profile) inFull() string {
 	if p.Chosen == "" {
 		return ""
@@ -109,7 +109,7 @@ func (p Profile) inFull() string {
 	return " (" + p.Chosen + ")"
 }
 
-// lookAtChoice tells what became of the profiles that take what there is.
+// lookAtChoice tells which launcher the watcher chose for each profile that leaves the choice to it.
 func lookAtChoice(s System) (found []Finding) {
 	for _, p := range s.Profiles {
 		if p.Chosen != "" {
@@ -144,7 +144,7 @@ func (s System) idleOutboxes() (found []Finding) {
 	return found
 }
 
-// whyOf is what was said of the launchers of profiles that were chosen, each sentence once.
+// whyOf returns why the watcher chose the launchers of these profiles, each sentence once.
 func (s System) whyOf(profiles []string) string {
 	var said []string
 	for _, p := range s.Profiles {

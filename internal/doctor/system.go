@@ -2,41 +2,42 @@ package doctor
 
 import "torno/sandbox"
 
-// System holds the facts about a machine. A fact that was not looked at is left out.
+// System holds the facts about a machine. A fact that nobody looked at is left empty.
 type System struct {
 	Host Host
 
-	Launchers []Launcher // what the profiles need, or may take
+	Launchers []Launcher // the launchers that profiles name or may get
 
-	// Guarantees is what each launcher enforces, and Asked by whose word.
+	// Guarantees holds the guarantees of each launcher. Asked names their source.
 	Guarantees    map[string]sandbox.Guarantees
 	Asked         string
 	LauncherError string // why there is no launcher
 
-	// What is configured.
+	// The configuration.
 	User     uint32 // the watcher's user
 	Profiles []Profile
 	Outboxes []Outbox
-	Accept   []sandbox.GuaranteeKey // what the operator does without
+	Accept   []sandbox.GuaranteeKey // the limits that the operator does without
 	UIDs     UIDs
-	Problems []string // of the configuration, on this machine
+	Problems []string // of the configuration, on this machine; also Warnings
 	Warnings []string
 
-	Running *Running // nil where no watcher runs
+	Running *Running // nil if no watcher runs
 
 	Reaches []Reach
 	Roots   []Root
 	Left    []Leftover
 
-	LeftError string // why nothing is known of what is left
+	LeftError string // why nothing is known about leftovers
 }
 
-// Host is the machine. Settings of the kernel are as they are written, and "" where the kernel does not have them.
+// Host holds facts about the machine. Settings of the kernel are as the kernel writes them, and "" if it does not have
+// them.
 type Host struct {
 	Kernel       string // its release
 	Root         bool   // we are root
-	MayMount     bool   // we have the capability
-	Distribution string // by its own name
+	MayMount     bool   // we have the capability to mount
+	Distribution string // the name that it gives itself
 
 	MaxUserNamespaces  string // user.max_user_namespaces
 	UnprivilegedUserns string // kernel.unprivileged_userns_clone, of Debian and its kin
@@ -46,31 +47,31 @@ type Host struct {
 	SwapKiB            int64
 }
 
-// Nature is what never changes about a launcher.
+// Nature holds the facts about a launcher that never change.
 type Nature struct {
 	Title          string // "Docker"
-	Program        bool   // it is a program that runs for each sandbox, and no daemon that takes commands
+	Program        bool   // it is a program that runs once for each sandbox, and not a daemon that takes commands
 	UserNamespaces bool   // without root it mounts in a user namespace
-	Fixes          string // of a Program: how its fixes are published
-	Install        string // what makes it usable, in a few words
-	Remedy         string // what to do where it cannot be used
+	Fixes          string // for a Program: how its fixes are published
+	Install        string // how to make it usable, in a few words
+	Remedy         string // the step to take if it cannot be used
 }
 
-// Launcher is a launcher as this machine has it: what its daemon or its program says of itself.
+// Launcher holds the facts about a launcher on this machine, as its daemon or its program reports them.
 type Launcher struct {
 	Nature
 
 	Name    string // as profiles call it
 	Trouble string // why it cannot be used; nothing else is known then
-	Spare   bool   // no profile names it: some take what there is
+	Spare   bool   // no profile names it, but some leave the choice to the watcher
 
 	Socket      string
 	Version     string
 	API         string
-	Machine     string // as the kernel calls it
-	Arch        string // as Go does; "" where there are no sandboxes for it
-	Runtime     string // that it starts sandboxes with
-	RunsGVisor  bool   // that runtime is gVisor's
+	Machine     string // the architecture, as the kernel names it
+	Arch        string // the architecture, as Go names it; "" if Torno has no sandboxes for it
+	Runtime     string // the runtime that starts its sandboxes
+	RunsGVisor  bool   // the runtime is gVisor's
 	Seccomp     bool
 	AppArmor    bool
 	SELinux     bool
@@ -86,76 +87,76 @@ type (
 	// Profile is a recipe that the operator offers.
 	Profile struct {
 		Name, Launcher string
-		Chosen         string // why it is this launcher, where the operator has left it to the watcher
+		Chosen         string // why the watcher chose this launcher; "" if the operator named it
 		AtLeast        []sandbox.GuaranteeKey
 	}
-	// Outbox is a directory that the operator has served.
+	// Outbox is a directory that the watcher is to serve.
 	Outbox struct {
 		Name     string
 		Profiles []string
-		Owners   []uint32 // of workspaces
+		Owners   []uint32 // the users to whom workspaces may belong
 	}
 )
 
-// UIDs is the range of the sandboxes, and the users that have ids in it.
+// UIDs is the range of the sandboxes' ids, with the users of this machine that have ids in it.
 type UIDs struct {
 	First, Last int64
-	Users       []string // as in passwd(5)
-	Ranges      []string // as in subuid(5)
+	Users       []string // from passwd(5), in words
+	Ranges      []string // from subuid(5), in words
 }
 
-// Reach is what a child found at an address.
+// Reach is the result of a child that tried to reach an address.
 type Reach struct {
 	Profile string
 	Address string // "unix:/path" or "tcp:1.2.3.4:80"
-	What    string // is there
-	Child   string // why the child did not reach it; "" is that it did
-	Host    string // the same of the same program outside of a sandbox; "" is the oracle
+	What    string // the thing at this address
+	Child   string // why the child did not reach it; "" means that it did
+	Host    string // why the same program did not reach it outside of a sandbox; "", which proves the most, means that it did
 	Error   string // why no child could try
 }
 
-// Root is a directory of the operator's.
+// Root is a directory that the configuration names.
 type Root struct {
 	Path       string
 	Missing    bool
-	FileSystem string // its kind
-	Kind       string // the same as the mount has it, such as fuse.sshfs or virtiofs; "" where that is not known
-	IDMap      string // why it cannot be mounted with exchanged ids; "" is that it was
-	NotTried   bool   // whether it can: we may not mount
+	FileSystem string // the kind of file system, by its number in the kernel
+	Kind       string // the kind as the mount names it, such as fuse.sshfs or virtiofs; "" if it is not known
+	IDMap      string // why it cannot be mounted with exchanged ids; "" means that it was, unless NotTried
+	NotTried   bool   // IDMap is not known, because we may not mount
 	Free, Size uint64 // bytes
 	Quota      bool
 	Error      string // why nothing else is known
 }
 
-// Running is the watcher that runs.
+// Running describes the running watcher.
 type Running struct {
 	PID     int
 	Version string
 	Ours    string   // the version of this program
 	Hidden  bool     // it has a mount namespace of its own
-	Lines   []string // of its unit, that give it one: FILE: SETTING=VALUE
+	Lines   []string // the lines of its unit that give it one, as FILE: SETTING=VALUE
 }
 
-// Leftover is what an installation has left with a launcher.
+// Leftover lists the things that an installation has left with a launcher.
 type Leftover struct {
 	Installation string
-	State        string // the directory, as the label says
+	State        string // the installation's state directory, as a label names it
 	Fate         Fate
 	Containers   int
 	Running      int
 	Volumes      int
 	Images       int
 	Slots        []string
-	Removal      string // what removes it; "" is the engine's own commands
+	Removal      string // the command that removes it; "" means the engine's own commands
 }
 
-// Fate is what became of an installation.
+// Fate tells whether an installation still has its state directory.
 type Fate string
 
 // The fates.
 const (
-	Alive    Fate = "alive"    // its state is there
-	Gone     Fate = "gone"     // its state is not
+	Alive    Fate = "alive"    // its state directory is there
+	Gone     Fate = "gone"     // its state directory is not there
 	Replaced Fate = "replaced" // another installation has its state directory
-	Unclear  Fate = "unclear"  // nothing says where its state was, or we may not look
+	Unclear  Fate = "unclear"  // nothing tells where its state directory was, or we may not look
 )

@@ -1,6 +1,7 @@
-// Package engines is the one list of where engines of containers listen on most machines. With an engine's socket one is
-// root on the host, so no sandbox sees any of them: not by a mount that is, holds or lies at one, not by a socket of a
-// profile, and the doctor has a child try to reach each. The socket that the configuration names counts beside these.
+// Package engines is the only list of the places where container engines listen on most machines. A process that
+// reaches an engine's socket is root on the host, so no sandbox sees any of these places. No mount may be, hold or lie
+// at such a place, no profile may name one as a socket, and the doctor has a child try to reach each. The socket that
+// the configuration names counts as well.
 package engines
 
 import (
@@ -9,10 +10,10 @@ import (
 	"strings"
 )
 
-// engine is where one listens, and what it keeps beside its socket.
+// engine is the socket on which an engine listens, and the directory that it keeps beside the socket.
 type engine struct{ socket, dir string }
 
-// usual are Docker, containerd, also that of k3s, Podman, CRI-O and BuildKit.
+// usual lists Docker, containerd, k3s with its own containerd, Podman, CRI-O and BuildKit.
 var usual = []engine{
 	{"/run/docker.sock", "/run/docker"},
 	{"/run/containerd/containerd.sock", "/run/containerd"},
@@ -22,7 +23,7 @@ var usual = []engine{
 	{"/run/buildkit/buildkitd.sock", "/run/buildkit"},
 }
 
-// Sockets are the usual sockets.
+// Sockets returns the usual sockets.
 func Sockets() (all []string) {
 	for _, e := range usual {
 		all = append(all, e.socket)
@@ -30,7 +31,7 @@ func Sockets() (all []string) {
 	return all
 }
 
-// Dirs are the directories that engines keep.
+// Dirs returns the directories that engines keep.
 func Dirs() (all []string) {
 	for _, e := range usual {
 		all = append(all, e.dir)
@@ -38,8 +39,8 @@ func Dirs() (all []string) {
 	return all
 }
 
-// Places are the sockets and the directories by the names under which they are usually reached: /var/run is a link to /run
-// on most machines, and a path that is compared as text has to be compared with both.
+// Places returns the sockets and the directories, each by both of its usual names. /var/run is a link to /run on most
+// machines, so a path that is compared as text must be compared with both names.
 func Places() (all []string) {
 	for _, place := range slices.Concat(Sockets(), Dirs()) {
 		all = append(all, place, "/var"+place)
@@ -47,12 +48,12 @@ func Places() (all []string) {
 	return all
 }
 
-// IsSocket says whether a path has the name of an engine's socket, wherever it lies.
+// IsSocket reports whether a path has the name of an engine's socket, wherever it lies.
 func IsSocket(name string) bool {
 	return slices.ContainsFunc(usual, func(e engine) bool { return path.Base(e.socket) == path.Base(name) })
 }
 
-// IsUsual says whether a socket is one of the usual ones.
+// IsUsual reports whether a socket is one of the usual sockets.
 func IsUsual(socket string) bool {
 	return slices.Contains(Sockets(), strings.TrimPrefix(socket, "/var"))
 }

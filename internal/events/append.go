@@ -10,8 +10,8 @@ import (
 	"torno/sandbox"
 )
 
-// Append writes a segment behind the log of a run: whole lines, whose numbers go on from Last. A segment that cannot be written is left
-// out, and its readers are told which numbers are missing.
+// Append adds a segment to the log of a run: whole lines, whose numbers continue after Last. If a segment cannot be
+// written, the log lacks it, and readers are told which numbers are missing.
 func (s *Store) Append(key sandbox.RunKey, segment []byte) error {
 	if s == nil {
 		return nil
@@ -38,17 +38,18 @@ func (s *Store) write(name string, segment []byte) error {
 	}
 	n, err := file.Write(segment)
 	if err != nil && n > 0 {
-		err = errors.Join(err, file.Truncate(size)) // half a line would take the next one with it
+		err = errors.Join(err, file.Truncate(size)) // half a line would spoil the next line too
 	}
 	if err == nil {
 		s.bytes += int64(n)
-		// prune compares this time with the believed one; the kernel wrote the time of a clock that may not be believed.
+		// prune compares this file time with the believed time of day; the kernel took it from a clock that may be
+		// wrong.
 		err = s.dir.Chtimes(name+suffix, time.Time{}, s.now())
 	}
 	return errors.Join(err, file.Close())
 }
 
-// open opens the file that takes the next segment, of some length, and says how long it is.
+// open opens the file for the next segment of the given length, and returns the file's present size.
 func (s *Store) open(name string, more int64) (*os.File, int64, error) {
 	const flags = os.O_WRONLY | os.O_APPEND
 	file, err := s.dir.OpenFile(name+suffix, flags, 0)
@@ -76,7 +77,8 @@ func (s *Store) open(name string, more int64) (*os.File, int64, error) {
 	return file, 0, err
 }
 
-// begin begins the log of another run. Where there is no room for one more, the oldest of the outbox that has the most goes.
+// begin begins the log of another run. If there is no room for it, the oldest logs of the outbox with the most logs go
+// first.
 func (s *Store) begin(name string) (*os.File, int64, error) {
 	if s.number >= s.bounds.Number || s.bytes > s.bounds.Bytes {
 		s.prune()
@@ -92,7 +94,7 @@ func (s *Store) create(name string) (*os.File, error) {
 	return s.dir.OpenFile(name+suffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// Last is the number of the last event in the log of a run, 0 where it has none.
+// Last returns the number of the last event in the log of a run, or 0 if it has none.
 func (s *Store) Last(key sandbox.RunKey) int64 {
 	if s == nil {
 		return 0

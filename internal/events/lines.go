@@ -9,18 +9,18 @@ import (
 	"torno/delegation"
 )
 
-// lines reads the events of a file that grows.
+// lines reads the events of a growing file.
 type lines struct {
 	file io.ReaderAt
-	at   int64 // where the first line begins that was not read
+	at   int64 // where the first unread line begins
 	buf  []byte
-	skip bool // a line is too long for a segment, and none of ours
+	skip bool // the line is too long for a segment, so it is not ours
 }
 
 func newLines(file io.ReaderAt) *lines { return &lines{file: file} }
 
-// next is the next event, and not ok where the file has no other whole line. What is no event is passed over: its number is
-// missing then.
+// next returns the next event; ok is false if the file has no further whole line. A line that is not an event is
+// skipped; its number is then missing.
 func (l *lines) next() (e delegation.Event, ok bool, err error) {
 	for {
 		line, whole, err := l.line()
@@ -34,7 +34,7 @@ func (l *lines) next() (e delegation.Event, ok bool, err error) {
 	}
 }
 
-// line is the next whole line.
+// line returns the next whole line.
 func (l *lines) line() (line []byte, whole bool, err error) {
 	for {
 		if line, rest, whole := bytes.Cut(l.buf, []byte("\n")); whole {
@@ -55,7 +55,7 @@ func (l *lines) line() (line []byte, whole bool, err error) {
 		switch {
 		case n > 0:
 		case errors.Is(err, io.EOF):
-			l.buf = nil // it is read again when there is more: it may be cut off meanwhile
+			l.buf = nil // the half line is read again when there is more, because it may be cut off meanwhile
 			return nil, false, nil
 		default:
 			return nil, false, err

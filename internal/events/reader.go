@@ -11,21 +11,22 @@ import (
 	"torno/sandbox"
 )
 
-// Reader reads the log of a run. It has one user.
+// Reader reads the log of a run. Only one goroutine may use it.
 type Reader struct {
 	store *Store
 	name  string
 	wake  chan struct{}
 
 	next   int64 // the number of the event that should come next
-	newest int64 // of those that were seen, also before next
+	newest int64 // the newest number seen, events before next included
 	ended  bool  // the last event says that the run has ended
 
-	file  *os.File // the newest events, nil before they were found
+	file  *os.File // the file with the newest events; nil until it is found
 	lines *lines
 }
 
-// Read reads the log of a run from what comes after an event, 0 for all of it. The log may not be there yet. Close ends it.
+// Read returns a reader for the log of a run. It begins behind the event with the number after; 0 means the whole log.
+// The log may not exist yet. The caller must call Close.
 func (s *Store) Read(key sandbox.RunKey, after int64) (*Reader, error) {
 	r := &Reader{store: s, name: nameOf(key), wake: make(chan struct{}, 1), next: max(after, 0) + 1}
 	s.mu.Lock()
@@ -47,12 +48,12 @@ func (r *Reader) Close() {
 
 func (r *Reader) shut() {
 	if r.file != nil {
-		_ = r.file.Close() // it was only read
+		_ = r.file.Close() // the file was only read
 		r.file = nil
 	}
 }
 
-// Wake has one when there may be more to read.
+// Wake returns a channel that yields a value when there may be more to read.
 func (r *Reader) Wake() <-chan struct{} { return r.wake }
 
 func (r *Reader) wakeUp() {
@@ -62,11 +63,11 @@ func (r *Reader) wakeUp() {
 	}
 }
 
-// Newest is the number of the newest event that was read, and whether it says that the run has ended.
+// Newest returns the number of the newest event read, and whether that event says that the run has ended.
 func (r *Reader) Newest() (seq int64, ended bool) { return r.newest, r.ended }
 
-// Each hands on all events that there are and were not handed on before, in the order of their numbers, and before what follows missing
-// ones an event of type gap that names them.
+// Each calls emit for all events that were not emitted before, in the order of their numbers. If numbers are missing,
+// it first emits an event of type gap that names them.
 func (r *Reader) Each(ctx context.Context, emit func(delegation.Event) error) error {
 	for {
 		if r.file == nil {
@@ -83,7 +84,7 @@ func (r *Reader) Each(ctx context.Context, emit func(delegation.Event) error) er
 		if r.isNewest() {
 			return r.beyond(emit)
 		}
-		// It is the older file by now. What was written into it since is read, too, before the next one.
+		// By now this is the older file. Read the lines that were added meanwhile, before the next file.
 		if err := r.drain(ctx, r.lines, emit); err != nil {
 			return err
 		}
@@ -91,7 +92,8 @@ func (r *Reader) Each(ctx context.Context, emit func(delegation.Event) error) er
 	}
 }
 
-// open opens the newest file, and reads the older one before it. The newest is opened first: it may become the older one in between.
+// open opens the newest file, then hands on the events of the older one. The newest is opened first, because it may
+// become the older one in between.
 func (r *Reader) open(ctx context.Context, emit func(delegation.Event) error) error {
 	file, err := r.store.dir.Open(r.name + suffix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +113,7 @@ func (r *Reader) open(ctx context.Context, emit func(delegation.Event) error) er
 	return r.drain(ctx, newLines(old), emit)
 }
 
-// isNewest says whether the store still appends to the file that the reader reads.
+// isNewest reports whether the store still appends to the reader's file.
 func (r *Reader) isNewest() bool {
 	held, err := r.file.Stat()
 	if err != nil {
@@ -136,7 +138,7 @@ func (r *Reader) drain(ctx context.Context, from *lines, emit func(delegation.Ev
 	}
 }
 
-// take hands on an event whose turn it is.
+// take emits an event if its turn has come, after a gap event if numbers are missing.
 func (r *Reader) take(e delegation.Event, emit func(delegation.Event) error) error {
 	if e.Seq > r.newest {
 		r.newest, r.ended = e.Seq, e.Type == delegation.EventState && e.State == delegation.StateEnded
@@ -153,7 +155,8 @@ func (r *Reader) take(e delegation.Event, emit func(delegation.Event) error) err
 	return emit(e)
 }
 
-// beyond tells a reader that has asked for what comes after an event that this log has not that it is not there, and goes on behind what is.
+// beyond handles a reader that asked for events after a number that this log has not reached. It emits a gap event for
+// the missing numbers; the reader then continues after the log's newest event.
 func (r *Reader) beyond(emit func(delegation.Event) error) error {
 	if r.newest+1 >= r.next {
 		return nil

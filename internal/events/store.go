@@ -21,21 +21,21 @@ import (
 // Name is the store's directory in a state directory.
 const Name = "events"
 
-// MaxReaders is how many readers a store has at once. Each holds two files and a line.
+// MaxReaders bounds how many readers a store has at once. Each holds two files and a line.
 const MaxReaders = 64
 
-// ErrReaders says that a store has as many readers as it takes.
+// ErrReaders means that the store has as many readers as it allows.
 var ErrReaders = fmt.Errorf("%d readers follow events already", MaxReaders)
 
-// Bounds are how much is kept.
+// Bounds limits how much is kept.
 type Bounds struct {
-	Age    time.Duration // since the last event of a run; 0 for any
+	Age    time.Duration // since the last event of a run; 0 for any age
 	Run    int64         // bytes of one run
 	Number int           // of runs
 	Bytes  int64         // of all runs
 }
 
-// Usual are the bounds beside the age.
+// Usual contains the usual bounds, without an age.
 var Usual = Bounds{Run: 4 << 20, Number: 4000, Bytes: 512 << 20}
 
 // Store keeps the logs of runs. A nil store keeps none.
@@ -45,13 +45,14 @@ type Store struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	mu      sync.Mutex // guards what follows; one segment is written at a time
+	mu      sync.Mutex // guards the fields below; only one segment is written at a time
 	number  int        // of runs that have a log
 	bytes   int64      // of all logs
 	readers map[*Reader]struct{}
 }
 
-// Open opens the store of a state directory, which it makes. now tells the time by which logs have an age.
+// Open opens the store of a state directory, and makes it if it is missing. now tells the time of day that sets the age
+// of logs.
 func Open(state string, b Bounds, now func() time.Time, log *slog.Logger) (*Store, error) {
 	root, err := os.OpenRoot(state)
 	if err == nil {
@@ -72,7 +73,8 @@ func Open(state string, b Bounds, now func() time.Time, log *slog.Logger) (*Stor
 	return s, nil
 }
 
-// OpenReadOnly opens what a watcher has kept in a state directory. fs.ErrNotExist says that none has.
+// OpenReadOnly opens the logs that a watcher has kept in a state directory. It returns fs.ErrNotExist if no watcher has
+// kept any.
 func OpenReadOnly(state string) (*Store, error) {
 	dir, err := os.OpenRoot(filepath.Join(state, Name))
 	if err != nil {
@@ -84,20 +86,20 @@ func OpenReadOnly(state string) (*Store, error) {
 // Close closes the store.
 func (s *Store) Close() error { return s.dir.Close() }
 
-// The ends of the names of a log's files.
+// Endings of the names of a log's files.
 const (
 	suffix = ".jsonl"
 	older  = ".old" + suffix
 )
 
-// nameOf is the name of a run's log, which all attempts share.
+// nameOf returns the name of a run's log, which all attempts share.
 func nameOf(key sandbox.RunKey) string {
 	key.Attempt = 1
 	whose := sha256.Sum256([]byte(key.Outbox))
 	return hex.EncodeToString(whose[:8]) + "-" + key.Hash()
 }
 
-// pruneEvery is how often logs that are too old are looked for.
+// pruneEvery is the interval at which the store looks for logs that are too old.
 const pruneEvery = time.Hour
 
 // Loop removes logs that are too old until ctx is done.
@@ -116,10 +118,10 @@ func (s *Store) Loop(ctx context.Context) {
 	}
 }
 
-// slack is the part of the bounds that pruning leaves free, so that not every new log begins with a listing.
+// slack is the share of the bounds, 1/slack, that pruning leaves free, so that not every new log needs a listing.
 const slack = 8
 
-// prune removes what is too old and what is over the bounds, and counts the rest.
+// prune removes logs that are too old and logs beyond the other bounds, and counts the rest.
 func (s *Store) prune() {
 	logs, err := s.list()
 	if err != nil {
@@ -150,7 +152,7 @@ func (s *Store) prune() {
 	}
 }
 
-// list are the logs, each with both its files.
+// list returns the logs, each with both its files.
 func (s *Store) list() (logs []evict.File, err error) {
 	entries, err := fs.ReadDir(s.dir.FS(), ".")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package evict chooses what a bounded store removes. Each owner pushes out its own files before those of others:
+// Package evict chooses which files a bounded store removes. Each owner pushes out its own files before those of
+// others:
 //
 //	gone := evict.Over(files, evict.Bounds{Number: 1000, Bytes: 1 << 30})
 package evict
@@ -14,16 +15,16 @@ type File struct {
 	Name  string
 	Owner string
 	Size  int64
-	At    time.Time // when it was written last
+	At    time.Time // when it was last written
 }
 
-// Bounds are how much a store keeps.
+// Bounds limit how much a store keeps.
 type Bounds struct {
 	Number int
 	Bytes  int64
 }
 
-// Over are the files for which there is no room: always the oldest of the owner that has the most.
+// Over returns the files for which there is no room. It always removes the oldest file of the owner that has the most.
 func Over(files []File, room Bounds) (gone []File) {
 	left := slices.SortedStableFunc(slices.Values(files), func(a, b File) int { return b.At.Compare(a.At) })
 	number, bytes := len(left), int64(0)

@@ -8,12 +8,13 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// shortestAnswer is the number of tokens that a closing answer may have at least. A shorter one is of no use.
+// shortestAnswer is the smallest number of tokens that is worth asking for as a closing answer.
 const shortestAnswer = 1024
 
-// close makes this request the last one of an agent, because only the share that is kept for the final answer can pay for it: the
-// model may call no tool, so the agent's loop ends with its answer. Where the answer that the client asked for does not fit, half its
-// length is tried, and so on. Where nothing fits, or the request cannot be a closing one, the error is spent.
+// close turns this request into the last one of an agent, because only the share that is kept for the final answer can
+// still pay for it. The model may call no tool, so the agent's loop ends with this answer. close first tries the length
+// that the client asked for, then half of it, and so on. If no length fits, or the request cannot become a closing one,
+// it returns the error spent.
 func (x *exchange) close(ctx context.Context, bound budget.Amount, spent error) (*budget.Reservation, error) {
 	asked := x.priced()
 	asked.Body += route.ClosingSize
@@ -34,7 +35,8 @@ func (x *exchange) close(ctx context.Context, bound budget.Amount, spent error) 
 	}
 }
 
-// closeWith makes the closing request for which something is reserved. An answer has at most so many tokens; 0 is as many as asked.
+// closeWith makes the closing request; reserve is its reservation. most bounds the tokens of the answer; 0 keeps the
+// length that the client asked for.
 func (x *exchange) closeWith(reserve *budget.Reservation, most int64, spent error) (*budget.Reservation, error) {
 	closing, err := x.up.Route.Closing(x.route, most)
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"torno/internal/gateway/wire"
 )
 
-// How long a child may take.
+// Time limits for a child.
 const (
 	toRest   = 5 * time.Minute  // between two requests
 	toHead   = 10 * time.Second // for the whole head
 	toSend   = time.Minute      // between two parts of a body
 	toTake   = 2 * time.Minute  // between two parts of an answer that it reads
-	toLinger = time.Second      // for what it still sends after a refusal
+	toLinger = time.Second      // for bytes that a client still sends after a refusal
 )
 
-// connection is one connection of a child, which brings one request after the other.
+// connection is one connection of a child. It carries one request after the other.
 type connection struct {
 	door *door
 	conn net.Conn
 	in   *wire.Reader
 }
 
-// serve answers what comes over a connection.
+// serve answers the requests of a connection.
 func (d *door) serve(conn net.Conn) {
 	c := &connection{door: d, conn: conn, in: wire.NewReader(conn)}
 	stop := context.AfterFunc(d.ctx, func() { conn.Close() })
@@ -39,7 +39,7 @@ func (d *door) serve(conn net.Conn) {
 	}
 }
 
-// rest waits for a next request.
+// rest waits for the next request.
 func (c *connection) rest() bool {
 	if !c.door.rests(c, true) {
 		return false
@@ -48,7 +48,7 @@ func (c *connection) rest() bool {
 	return c.conn.SetReadDeadline(time.Now().Add(toRest)) == nil && c.in.Await() == nil
 }
 
-// request reads one request and answers it. It says whether another one may follow.
+// request reads one request and answers it. It returns true if another request may follow.
 func (c *connection) request() (again bool) {
 	c.door.begins()
 	x := &exchange{c: c, door: c.door, spec: c.door.spec(), began: time.Now()}
@@ -67,7 +67,7 @@ func (c *connection) request() (again bool) {
 	return x.carry(head)
 }
 
-// api is the form of refusals for a request whose route is not known: the form of the door's first route.
+// api returns the API whose form a refusal takes while the route is not known: the API of the door's first route.
 func (c *connection) api(spec Spec) route.API {
 	if u, ok := c.door.g.route(spec.Routes[0].Route); ok {
 		return u.Route.API
@@ -75,7 +75,7 @@ func (c *connection) api(spec Spec) route.API {
 	return route.Plain
 }
 
-// readBody gives each part of a body its own time.
+// readBody reads a body. Each part of it gets its own time.
 func (c *connection) readBody(body io.Reader, hold *held) ([]byte, error) {
 	var whole bytes.Buffer
 	part := make([]byte, 16<<10)
@@ -99,7 +99,7 @@ func (c *connection) readBody(body io.Reader, hold *held) ([]byte, error) {
 	}
 }
 
-// Write gives each part of an answer its own time.
+// Write writes to the client. Each part of an answer gets its own time.
 func (c *connection) Write(p []byte) (int, error) {
 	if err := c.conn.SetWriteDeadline(time.Now().Add(toTake)); err != nil {
 		return 0, err
@@ -107,25 +107,25 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.conn.Write(p)
 }
 
-// linger reads what a client still sends after it was refused, for a moment: where a connection is closed while bytes wait in
-// it, the answer is lost.
+// linger reads for a moment the bytes that a client still sends after a refusal. If the connection were closed while
+// unread bytes wait in it, the client would lose the answer.
 func (c *connection) linger() {
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite() // the connection ends either way
 	}
 	if c.conn.SetReadDeadline(time.Now().Add(toLinger)) == nil {
-		_, _ = io.CopyN(io.Discard, c.conn, 1<<20) // nothing of it counts
+		_, _ = io.CopyN(io.Discard, c.conn, 1<<20) // these bytes do not count
 	}
 }
 
 var errGone = errors.New("the client has gone")
 
-// watch ends ctx when the client goes while it waits for its answer. stop ends the watch, and must be called before the
+// watch cancels ctx when the client leaves while it waits for its answer. stop ends the watch; call it before the
 // connection is read again.
 func (c *connection) watch(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	_ = c.conn.SetReadDeadline(time.Time{}) // an error shows when it is read
+	_ = c.conn.SetReadDeadline(time.Time{}) // if this fails, the next read fails too
 	go func() {
 		defer close(done)
 		if err := c.in.Await(); err != nil {
@@ -133,7 +133,7 @@ func (c *connection) watch(ctx context.Context) (watched context.Context, stop f
 		}
 	}()
 	return watched, func() {
-		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the watch, and nothing else reads
+		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the goroutine above; nobody else reads now
 		<-done
 		cancel(context.Canceled)
 	}

@@ -2,7 +2,7 @@
 //
 // # The way of an exchange
 //
-// A run whose profile names routes gets a door: one unix socket of its own, which is its only way out.
+// A run whose profile names routes gets a door: a unix socket of its own, which is its only way out.
 //
 //	agent ── 127.0.0.1:PORT ── init ── the run's socket ──►  door      which run this is; who may connect
 //	                                                         head      one request, parsed strictly, within bounds
@@ -15,40 +15,45 @@
 //
 // # Which package does what
 //
-//   - internal/gateway/route: what the operator says of a route, and the pure decision on a parsed request: which upstream
-//     request it becomes, or which refusal, in the form of the route's API. It does no input and no output.
-//   - internal/gateway/wire: bytes to a request's head, and hop-by-hop rules. It knows no route.
-//   - internal/gateway/credential: what header a route gets, from a file, a command or a store; it alone holds secrets, and a
-//     secret has no String.
-//   - internal/gateway/dial: which addresses may be dialled, and TLS.
-//   - internal/gateway/usage: reads what an answer says of its tokens while it passes, plain or as server-sent events.
+//   - internal/gateway/route: reads the operator's routes, and decides on a parsed request: it becomes a request to the
+//     upstream, or a refusal in the form of the route's API. It does no input and no output.
+//   - internal/gateway/wire: turns bytes into a request's head, and applies the hop-by-hop rules. It knows no route.
+//   - internal/gateway/credential: sets the credential's header, from a file, a command or a store. Only this package
+//     holds secrets, and a secret has no String.
+//   - internal/gateway/dial: decides which addresses may be dialled, and does TLS.
+//   - internal/gateway/usage: reads an answer's token counts while the answer passes, plain or as server-sent events.
 //   - internal/gateway/budget: limits over scopes (run, subagent, parent's tree, outbox and day), reservations, and the
-//     ledger in which they last.
-//   - internal/gateway/prices: what a request may cost at most, and what an exchange did cost.
-//   - internal/gateway/cache: files of registries that are kept on the disk, verified at each reading.
-//   - internal/gateway/registry: what the pages of registries say of their files.
-//   - internal/gateway/setup: routes and prices out of one text of the operator's; it opens nothing, so the watcher's
-//     configuration reads them too.
-//   - internal/gateway/upstreams: the credential sources and transports of those routes.
+//     ledger that keeps both across restarts.
+//   - internal/gateway/prices: computes the most that a request may cost, and the real cost of an exchange.
+//   - internal/gateway/cache: keeps files of registries on the disk, and verifies them at each reading.
+//   - internal/gateway/registry: reads addresses and digests of files from the pages of registries.
+//   - internal/gateway/setup: reads routes and prices from one text of the operator's. It opens nothing, so the
+//     watcher's configuration can use it too.
+//   - internal/gateway/upstreams: opens the credential sources and transports of those routes.
 //   - internal/gateway/control: the socket over which a watcher opens and closes doors.
-//   - internal/gateway/process: a gateway process as a watcher has it: found, started, told its routes, looked after.
-//   - this package joins them: doors, exchanges, what is told of them.
+//   - internal/gateway/process: finds a gateway process for a watcher, starts it, tells it its routes, and looks after
+//     it.
+//   - this package joins them: doors, exchanges, and the reports about both.
 //
-// The process (cmd/model-gateway) has no rights on engine, journal or outboxes. A watcher opens doors before it creates
-// a sandbox, takes them up again after a restart of its own, and closes them after the sandbox is removed. The gateway
-// outlives the watcher; a door without an owner lasts as long as its deadline, which the watcher gave it. Doors are written
-// down, so that a gateway that was killed has them again when it is started, with their sockets at the same places.
+// The process (cmd/model-gateway) has no rights on engine, journal or outboxes. A watcher opens a door before it
+// creates the sandbox, finds the door again after a restart of its own, and closes it after the sandbox is removed. The
+// gateway outlives the watcher: if no watcher closes a door, it closes at the deadline that the watcher gave it. The
+// gateway writes its doors down. After a kill the next start opens them again, with their sockets at the same places.
 //
-// There is a file for each of these steps, and one for each system where the peer of a socket is told otherwise, so there are more
-// of them than elsewhere.
+// This package has more files than others: one for each of these steps, and one for each system that has its own way to
+// find the process at the other end of a socket.
 //
 // # What can fail
 //
-//   - The child: floods, stalls, smuggles. Each bound answers with a 4xx in the form of the route's API, counts, and is
-//     told once for each door. A request that is not understood to the last byte closes the connection.
-//   - The upstream: lies about length, never ends, redirects, claims usage that is absurd. Nothing is retried here; a
-//     redirect is an error of the upstream; usage above the reservation is believed, usage below zero or absent is not.
-//   - The gateway is killed between reservation and settlement: the ledger has the reservation, and it counts as spent.
-//   - The clock jumps: a day's budget knows days by the clock, and a clock that goes back opens no day anew.
-//   - Two gateways of one state directory: the ledger is locked; the second one ends, and names the process that holds it.
+//   - The child floods, stalls or smuggles. Each bound answers with a 4xx in the form of the route's API. The gateway
+//     counts each refusal, and logs the first of each kind for each door. If it does not understand a request to the
+//     last byte, it closes the connection.
+//   - The upstream lies about length, never ends, redirects, or claims absurd usage. The gateway retries nothing, and
+//     treats a redirect as an error of the upstream. It believes usage above the reservation. If usage is negative or
+//     absent, the reservation counts.
+//   - The gateway is killed between reservation and settlement: the reservation is in the ledger, and counts as spent.
+//   - The clock jumps: a day's budget goes by the clock's days, but a clock that is set back does not give a day its
+//     budget again.
+//   - Two gateways use one state directory: the first has locked the ledger. The second ends, and names the process
+//     that holds the lock.
 package gateway

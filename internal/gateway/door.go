@@ -19,26 +19,26 @@ import (
 // Bounds of one door.
 const (
 	maxConnections = 128
-	maxDoorBodies  = 64 << 20 // of requests that are held at once
+	maxDoorBodies  = 64 << 20 // bytes of requests in memory at once
 )
 
-// Door is the report of a door.
+// Door reports the state of a door.
 type Door struct {
 	Spec
 	Socket string `json:"socket"`
-	Left   string `json:"left"` // until it closes by itself
-	// Spent is what the ledger has of the door's run, over all of its attempts.
+	Left   string `json:"left"` // time until it closes by itself
+	// Spent is the run's cost in the ledger, over all of its attempts.
 	Spent budget.Amount `json:"spent"`
 	Tally
 }
 
 // Tally counts the traffic of a door.
 type Tally struct {
-	Requests int64            `json:"requests"`        // with those that were refused
-	Open     int64            `json:"open"`            // under way
-	Cost     budget.Amount    `json:"cost"`            // of those that have ended
-	Last     int64            `json:"last,omitempty"`  // that only the share for the final answer paid for
-	Codes    map[string]int64 `json:"codes,omitempty"` // of those that were refused or cut off, by their codes
+	Requests int64            `json:"requests"`        // including refused ones
+	Open     int64            `json:"open"`            // requests under way
+	Cost     budget.Amount    `json:"cost"`            // of ended requests
+	Last     int64            `json:"last,omitempty"`  // requests that only the share for the final answer paid for
+	Codes    map[string]int64 `json:"codes,omitempty"` // refused or cut off requests, by code
 }
 
 // door is the way out of one run's sandbox.
@@ -50,19 +50,19 @@ type door struct {
 	ctx      context.Context // ends when the door closes
 	cancel   context.CancelFunc
 	bodies   memory
-	slots    chan struct{} // one for each connection
+	slots    chan struct{} // one per connection
 	running  sync.WaitGroup
-	record   *recorder // nil where its profile wants none
+	record   *recorder // nil if the run's profile wants no record
 
 	mu       sync.Mutex
 	now      Spec
 	tally    Tally
-	said     map[string]bool // what was logged: once for each door
+	said     map[string]bool // codes that were logged already: each one once per door
 	idle     map[*connection]bool
 	draining bool
 }
 
-// open begins to listen. The gateway is locked.
+// open starts to listen. The caller has locked the gateway.
 func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
 	dir, err := g.directory(spec.ID)
 	if err != nil {
@@ -74,7 +74,8 @@ func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
 			return nil, err
 		}
 	}
-	// Its directory is closed to the host's users, so the mode is for the child alone, whatever its number is.
+	// The host's other users cannot enter this directory, so this mode only opens the socket to the child, whatever its
+	// user id.
 	listener, err := socket.Listen(dir, socketName, 0o666)
 	if err != nil {
 		return nil, errors.Join(err, record.close())
@@ -96,7 +97,8 @@ func (g *Gateway) newDoor(spec Spec, until boot.Moment) *door {
 	return d
 }
 
-// accept takes connections while the door is open. Those above the bound wait in the kernel's queue, which is short.
+// accept takes connections while the door is open. Connections above the bound wait in the kernel's queue, which is
+// short.
 func (d *door) accept(listener *net.UnixListener) {
 	for try := 1; ; {
 		select {
@@ -111,7 +113,7 @@ func (d *door) accept(listener *net.UnixListener) {
 				return
 			}
 			retry.Warn(d.g.Log, "take a connection of a door", try, err)
-			_ = retry.Pause(d.ctx, retry.Backoff(try)) // the loop looks at the context
+			_ = retry.Pause(d.ctx, retry.Backoff(try)) // the loop checks the context
 			try++
 			continue
 		}
@@ -126,7 +128,7 @@ func (d *door) accept(listener *net.UnixListener) {
 	}
 }
 
-// admits says whether the door serves the process that connected.
+// admits reports whether the door serves the process that connected.
 func (d *door) admits(conn *net.UnixConn) bool {
 	peer := d.spec().Peer
 	if peer.Anyone {
@@ -164,7 +166,7 @@ func (d *door) expire() {
 	}
 }
 
-// close cuts off what is under way, and returns when nothing of the door runs any more.
+// close cuts off all exchanges under way, and returns when no goroutine of the door runs any more.
 func (d *door) close() {
 	d.cancel()
 	if d.listener != nil {
@@ -176,7 +178,7 @@ func (d *door) close() {
 	}
 }
 
-// drain takes no more requests.
+// drain makes the door take no more requests.
 func (d *door) drain() {
 	if d.listener != nil {
 		d.listener.Close()
@@ -189,7 +191,7 @@ func (d *door) drain() {
 	}
 }
 
-// wait waits until nothing is under way.
+// wait waits until no exchange is under way, or ctx ends.
 func (d *door) wait(ctx context.Context) {
 	quiet := make(chan struct{})
 	go func() {
@@ -214,7 +216,7 @@ func (d *door) change(spec Spec) {
 	d.now = spec
 }
 
-// sameAs compares with what was asked first; what may change does not count.
+// sameAs compares a Spec with the first order for this door. It ignores the peer, which may change.
 func (d *door) sameAs(spec Spec) bool {
 	now := d.spec()
 	now.Peer = spec.Peer
@@ -245,7 +247,7 @@ func (d *door) count(code string) {
 	d.tally.Codes[code]++
 }
 
-// sayOnce logs the first of its kind. The others are counted.
+// sayOnce logs the first trouble of each kind. Later ones are only counted.
 func (d *door) sayOnce(code, what string, err error) {
 	d.mu.Lock()
 	first := !d.said[code]
@@ -261,7 +263,7 @@ func (d *door) sayOnce(code, what string, err error) {
 	d.g.Log.Warn("a door refused or lost something; what follows of this kind is only counted", "door", d.id, "code", code, "what", what, "error", text)
 }
 
-// begins counts a request that begins.
+// begins counts a new request.
 func (d *door) begins() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -269,7 +271,7 @@ func (d *door) begins() {
 	d.tally.Open++
 }
 
-// ends tells of a request that has ended.
+// ends reports a request that has ended.
 func (d *door) ends(event Event) {
 	d.mu.Lock()
 	d.tally.Open--
@@ -286,7 +288,7 @@ func (d *door) ends(event Event) {
 	d.g.Log.Debug("an exchange has ended", "event", event.Number, "door", d.id, "route", event.Route, "status", event.Status, "code", event.Code, "ms", event.Took)
 }
 
-// rests notes whether a connection waits for a request. It says no where no more requests are taken.
+// rests notes whether a connection waits for a request. It returns false if the door takes no more requests.
 func (d *door) rests(c *connection, resting bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,46 +7,47 @@ import (
 	"torno/internal/gateway/budget"
 )
 
-// Event is one exchange that has ended, or a request that was refused. It never holds text of the conversation.
+// Event reports one exchange that has ended, or one refused request. It never holds text of the conversation.
 type Event struct {
-	Number  int64         `json:"number"` // from 1 on, without gaps
+	Number  int64         `json:"number"` // counts from 1, without gaps
 	At      time.Time     `json:"at"`
 	Door    string        `json:"door"`
 	Route   string        `json:"route,omitempty"`
 	API     string        `json:"api,omitempty"`
 	Model   string        `json:"model,omitempty"`
 	Method  string        `json:"method,omitempty"`
-	Status  int           `json:"status"`         // what the child got; 0 where it was not there any more
-	Code    string        `json:"code,omitempty"` // why it was refused, or how it ended before its end; "" for a whole answer
+	Status  int           `json:"status"`         // the status sent to the child; 0 if it was gone before that
+	Code    string        `json:"code,omitempty"` // why it was refused or broke off; "" for a complete answer
 	Usage   Tokens        `json:"usage"`
-	Counted bool          `json:"counted"`           // the answer said its usage; otherwise Cost is what was reserved
-	Cost    budget.Amount `json:"cost"`              // what the budgets were charged
-	Price   string        `json:"price,omitempty"`   // how a price was found for a model that has none
-	Dropped []string      `json:"dropped,omitempty"` // what the route took out of the request
-	Last    bool          `json:"last,omitempty"`    // only what is kept for the final answer paid for it, so it went without tools
-	Cached  bool          `json:"cached,omitempty"`  // a registry's file that was kept: nothing was asked of the upstream
-	First   int64         `json:"first_ms"`          // from the request's end to the answer's first byte
+	Counted bool          `json:"counted"`           // the answer told its usage; if false, Cost is the reservation
+	Cost    budget.Amount `json:"cost"`              // the charge to the budgets
+	Price   string        `json:"price,omitempty"`   // how the gateway found a price if the model has none
+	Dropped []string      `json:"dropped,omitempty"` // parts of the request that the route removed
+	Last    bool          `json:"last,omitempty"`    // the share for the final answer paid, so it went without tools
+	Cached  bool          `json:"cached,omitempty"`  // served from a kept file of a registry: the upstream was not asked
+	First   int64         `json:"first_ms"`          // from the end of the request to the first byte of the answer
 	Took    int64         `json:"took_ms"`
 }
 
-// Tokens are the tokens of an answer. No token is counted in two fields, except in CacheWriteHour.
+// Tokens counts the tokens of an answer. Each token is in one field only, except that CacheWriteHour is a part of
+// CacheWrite.
 type Tokens struct {
 	Input          int64 `json:"input"`
 	Output         int64 `json:"output"`
 	CacheRead      int64 `json:"cache_read,omitempty"`
 	CacheWrite     int64 `json:"cache_write,omitempty"`
-	CacheWriteHour int64 `json:"cache_write_hour,omitempty"` // the part of CacheWrite that is kept for an hour
+	CacheWriteHour int64 `json:"cache_write_hour,omitempty"` // the tokens of CacheWrite that are kept for an hour
 }
 
-// kept is how many events are there for late readers.
+// kept is the number of events that stay available for late readers.
 const kept = 4096
 
-// events are the newest ones, in order.
+// events holds the newest events, in order.
 type events struct {
 	mu   sync.Mutex
-	all  []Event // a ring once it is full; event n lies at (n-1) % kept
+	all  []Event // once full it is a ring; event n is at (n-1) % kept
 	last int64
-	more chan struct{} // closed, and made anew, with each event
+	more chan struct{} // closed and replaced at each new event
 }
 
 func newEvents() *events { return &events{more: make(chan struct{})} }
@@ -66,7 +67,7 @@ func (e *events) add(event Event) Event {
 	return event
 }
 
-// after are the events that follow a number, as far as they are kept, and what is closed when there are more.
+// after returns the kept events with a higher number, and a channel that is closed when the next event comes.
 func (e *events) after(number int64) ([]Event, <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,6 +78,6 @@ func (e *events) after(number int64) ([]Event, <-chan struct{}) {
 	return found, e.more
 }
 
-// Events are the newest exchanges after a number, and a channel that is closed when there are more. A gap in the numbers
-// says that some are not kept any more.
+// Events returns the newest exchanges with a number above after, and a channel that is closed when the next one comes.
+// A gap in the numbers means that some were dropped.
 func (g *Gateway) Events(after int64) ([]Event, <-chan struct{}) { return g.events.after(after) }

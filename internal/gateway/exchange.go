@@ -17,33 +17,34 @@ import (
 type exchange struct {
 	c     *connection
 	door  *door
-	spec  Spec // the door's when the request came
+	spec  Spec // the door's Spec when the request came
 	event Event
 	began time.Time
 	hold  held
 
 	api    route.API   // the form of refusals
-	header http.Header // of a refusal
+	header http.Header // extra fields of a refusal
 	closes bool        // the connection ends after the answer
 
 	up      *Upstream
 	route   route.Exchange
 	runs    bool         // whether the request runs a model
-	prices  prices.Table // when it came
+	prices  prices.Table // the prices when the request came
 	reserve *budget.Reservation
-	unsent  bytes.Reader // the body of a request that leaves
+	unsent  bytes.Reader // the body of the request that leaves, until it was sent
 	sent    time.Time    // when the request was ready to leave
 	secrets []string
-	way     Way    // by which the route was found
-	host    string // of this machine, as the client calls it
+	way     Way    // the way that led to the route
+	host    string // this machine's name and port, as the client wrote them
 	fetch   fetch
 	record  int // the number of the exchange in the door's record; 0 for none
 }
 
-// toReserve is how long a request waits for others that have reserved what is left.
+// toReserve bounds how long a request waits for budget that other requests under way have reserved.
 const toReserve = 30 * time.Second
 
-// carry handles a request, from its head on, to the end. It says whether another request may follow on the connection.
+// carry handles a request, after its head was read, to the end. It returns true if another request may follow on the
+// connection.
 func (x *exchange) carry(head *wire.Head) (again bool) {
 	x.closes = head.Close
 	way, path, ok := x.spec.way(head.Path)
@@ -57,7 +58,7 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 	x.way, x.host = way, head.Host
 	x.api, x.event.Route, x.event.API = x.up.Route.API, way.Route, string(x.up.Route.API)
 	if head.Upgrade {
-		// Codex tries a WebSocket first, and falls back to POST at once when it is answered so.
+		// Codex tries a WebSocket first. After this answer it falls back to POST at once.
 		return x.turnAway(head, route.Refusal{Status: http.StatusUpgradeRequired, Code: "upgrade", Text: "this route speaks HTTP/1.1 only, and no WebSocket"})
 	}
 	body, err := x.body(head)
@@ -95,7 +96,7 @@ func (x *exchange) body(head *wire.Head) ([]byte, error) {
 		return nil, nil
 	}
 	if head.Length > x.up.Route.MaxBody {
-		head.Continue = false // the client learns that it need not send it
+		head.Continue = false // so the client learns that it need not send the body
 	}
 	if head.Continue {
 		if err := wire.WriteContinue(x.c); err != nil {
@@ -105,7 +106,7 @@ func (x *exchange) body(head *wire.Head) ([]byte, error) {
 	return x.c.readBody(x.c.in.Body(head, x.up.Route.MaxBody), &x.hold)
 }
 
-// spend reserves what the exchange may cost before it leaves.
+// spend reserves the upper bound of the exchange's cost, and then sends the request.
 func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 	waiting, stop := context.WithTimeout(ctx, toReserve)
 	bound := x.bound()
@@ -139,13 +140,13 @@ func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 	return x.send(ctx)
 }
 
-// settle ends the reservation once. Whatever ends an exchange earlier leaves it to finish.
+// settle ends the reservation, once. If an exchange ends before that, finish settles it.
 func (x *exchange) settle(cost budget.Amount, err error) {
 	x.event.Cost, x.reserve = cost, nil
 	x.say("ledger", err)
 }
 
-// finish reports the exchange. A reservation that was not settled counts.
+// finish reports the exchange. If the reservation was not settled, all of it counts.
 func (x *exchange) finish() {
 	x.hold.release()
 	if x.reserve != nil {
@@ -164,7 +165,7 @@ func (x *exchange) say(code string, err error) {
 	}
 }
 
-// refuseFor answers with an error of the route's.
+// refuseFor answers with an error that the route's rules returned.
 func (x *exchange) refuseFor(err error) bool {
 	var r *route.Refusal
 	if !errors.As(err, &r) {
@@ -173,7 +174,8 @@ func (x *exchange) refuseFor(err error) bool {
 	return x.refuse(*r)
 }
 
-// refuse answers a request that does not leave, or whose answer cannot be given, in the form of the route's API.
+// refuse sends a refusal in the form of the route's API. It is for a request that does not leave, and for an answer
+// that cannot be passed on.
 func (x *exchange) refuse(r route.Refusal) (again bool) {
 	x.hold.release()
 	r.Text = x.door.g.Scrub(r.Text)

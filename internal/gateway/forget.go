@@ -9,11 +9,11 @@ import (
 	"torno/internal/gateway/budget"
 )
 
-// maxRuns is how many runs IdleRuns names at once.
+// maxRuns bounds the names in one list of IdleRuns or IdleSubagents.
 const maxRuns = 1000
 
-// IdleRuns are runs that have spent something and have no open door, in the order of their names, those behind after. There may be
-// more behind the last of them; there are none behind an empty list.
+// IdleRuns lists runs that have spent something and have no open door, sorted by name. It begins after the name in
+// after, and may return only a part. An empty list means that no more follow.
 func (g *Gateway) IdleRuns(after string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -33,10 +33,10 @@ func (g *Gateway) IdleRuns(after string) []string {
 	}
 }
 
-// Forget forgets what runs have spent, which are over: their watcher says so. A run with an open door is not over, whatever is said.
-// What subagents, trees and outboxes have spent stays here.
+// Forget removes the spending of runs that are over, as their watcher says. It keeps a run with an open door, because
+// that run is not over, whatever the watcher says. It does not change the spending of subagents, trees and outboxes.
 func (g *Gateway) Forget(runs []string) error {
-	g.mu.Lock() // no door is opened meanwhile
+	g.mu.Lock() // so that no door opens meanwhile
 	defer g.mu.Unlock()
 	open := g.ofDoors(budget.Run)
 	var all error
@@ -51,14 +51,15 @@ func (g *Gateway) Forget(runs []string) error {
 	return all
 }
 
-// Idle is a scope that has no open door, and what it has spent.
+// Idle is a scope without an open door, and its spending.
 type Idle struct {
 	ID    string        `json:"id"`
 	Spent budget.Amount `json:"spent"`
 }
 
-// IdleSubagents are subagents that have spent something and have no open door, in the order of their names, those behind after. Those that
-// are new since the list was begun (after is "") may be missing. There are none behind an empty list.
+// IdleSubagents lists subagents that have spent something and have no open door, sorted by name. It begins after the
+// name in after, and may return only a part. An empty list means that no more follow. The caller begins a new list with
+// after = ""; subagents that spend for the first time after that may be missing from it.
 func (g *Gateway) IdleSubagents(after string) []Idle {
 	if after == "" {
 		names := g.Ledger.Scopes(budget.Subagent, "", math.MaxInt)
@@ -86,10 +87,10 @@ func (g *Gateway) IdleSubagents(after string) []Idle {
 	return idle
 }
 
-// ForgetSubagents forgets what subagents have spent that never run again: their watcher says so. One with an open door, or that has spent
-// something since it was listed, stays.
+// ForgetSubagents removes the spending of subagents that never run again, as their watcher says. It keeps a subagent
+// that has an open door, or that has spent something since it was listed.
 func (g *Gateway) ForgetSubagents(idle []Idle) error {
-	g.mu.Lock() // no door is opened meanwhile
+	g.mu.Lock() // so that no door opens meanwhile
 	defer g.mu.Unlock()
 	open := g.ofDoors(budget.Subagent)
 	var all error
@@ -101,7 +102,7 @@ func (g *Gateway) ForgetSubagents(idle []Idle) error {
 	return all
 }
 
-// ofDoors are the scopes of a kind for which open doors count. The gateway is locked.
+// ofDoors returns the scopes of one kind that open doors charge. The caller has locked the gateway.
 func (g *Gateway) ofDoors(kind string) map[string]bool {
 	open := map[string]bool{}
 	for _, d := range g.doors {
@@ -114,7 +115,7 @@ func (g *Gateway) ofDoors(kind string) map[string]bool {
 	return open
 }
 
-// Reset has a scope's budget begin anew, as the operator wants, and returns the use that this ends.
+// Reset starts a scope's budget anew, as the operator asked. It returns the use that was thrown away.
 func (g *Gateway) Reset(scope budget.Scope) (budget.Use, error) {
 	was, err := g.Ledger.Reset(scope)
 	if err == nil {
@@ -123,7 +124,7 @@ func (g *Gateway) Reset(scope budget.Scope) (budget.Use, error) {
 	return was, err
 }
 
-// Clock returns the doubt of the clock by which days begin. It is nil while the clock is believed.
+// Clock returns why the calendar's clock is in doubt. It returns nil while the clock is believed.
 func (g *Gateway) Clock() *calendar.Doubt {
 	if g.Calendar == nil {
 		return nil

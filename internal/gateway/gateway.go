@@ -18,7 +18,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Upstream is a route with everything that it needs.
+// Upstream is a route with everything that the gateway needs to send its requests.
 type Upstream struct {
 	Route      *route.Route
 	Transport  http.RoundTripper
@@ -28,23 +28,23 @@ type Upstream struct {
 // Config holds the parts of a gateway.
 type Config struct {
 	Dir     string // holds the doors, one directory each; only we may enter it
-	Shown   string // what others call Dir; "" is the same
-	Records string // holds the records of doors that have one
-	Caches  string // holds the files of registries that are kept; "" keeps none
+	Shown   string // Dir as others call it; "" if they use the same name
+	Records string // holds the records of doors; only some doors have one
+	Caches  string // holds the kept files of registries; "" keeps none
 	Ledger  *budget.Ledger
-	// Calendar tells the ledger its days; nil where that goes by the clock.
+	// Calendar tells the ledger which day it is; nil if the ledger goes by the clock.
 	Calendar *calendar.Calendar
-	Scrub    func(text string) string // takes all secrets out of a text
+	Scrub    func(text string) string // removes all secrets from a text
 	Log      *slog.Logger
 }
 
 // Bounds over all doors.
 const (
 	maxDoors  = 4096
-	maxBodies = 256 << 20 // of requests that are held at once
+	maxBodies = 256 << 20 // bytes of requests in memory at once
 )
 
-// Gateway has the doors. All its methods may be called at once.
+// Gateway holds the doors. All its methods may be called concurrently.
 type Gateway struct {
 	Config
 	events   *events
@@ -53,15 +53,15 @@ type Gateway struct {
 	totals   totals
 	troubles troubles
 
-	mostAnswer int64 // bytes of a model's answer; tests have a lower bound, since each byte of an answer is read
+	mostAnswer int64 // bytes of a model's answer; tests set a lower bound, because each byte is read
 
 	mu        sync.Mutex
 	routes    map[string]*Upstream
 	prices    prices.Table
 	doors     map[string]*door
 	draining  bool
-	subagents []string                 // that IdleSubagents is listing
-	likely    map[string]budget.Amount // by route: the bound of its last request
+	subagents []string                 // names that IdleSubagents is listing
+	likely    map[string]budget.Amount // by route: the bound of its most recent request
 }
 
 // New makes a gateway without doors and routes.
@@ -72,7 +72,8 @@ func New(c Config) *Gateway {
 	}
 }
 
-// Use replaces the routes and prices. Exchanges under way end as they began; a door whose route is gone refuses requests.
+// Use replaces the routes and prices. Exchanges under way end as they began. A door whose route is gone refuses
+// requests.
 func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
 	g.caches.use(routes, func(what string, err error) {
 		g.Log.Warn("files of registries are not kept as they should be", "what", what, "error", err)
@@ -93,7 +94,7 @@ func (g *Gateway) route(name string) (*Upstream, bool) {
 	return u, ok
 }
 
-// Routes are the names of the routes that there are.
+// Routes returns the names of all routes, sorted.
 func (g *Gateway) Routes() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +106,8 @@ func (g *Gateway) Routes() []string {
 	return names
 }
 
-// Open opens a door, or says that it is open: a watcher that does not know whether it asked already asks again.
+// Open opens a door. If the same door is open already, it returns that door, because a watcher that does not remember
+// whether it asked will ask again.
 func (g *Gateway) Open(spec Spec) (Door, error) {
 	if err := spec.check(); err != nil {
 		return Door{}, err
@@ -141,7 +143,7 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 	return d.show(), nil
 }
 
-// Change changes an open door. A nil field changes nothing.
+// Change describes how to change an open door. A nil field changes nothing.
 type Change struct {
 	Peer *Peer `json:"peer,omitempty"`
 }
@@ -168,8 +170,8 @@ func (g *Gateway) Change(id string, c Change) (Door, error) {
 	return d.show(), nil
 }
 
-// Close closes a door. It cuts off exchanges under way; after it returns nothing is sent any more. It returns false where the
-// door does not exist.
+// Close closes a door and cuts off its exchanges under way. After it returns, the gateway sends nothing more for that
+// door. It returns false if the door does not exist.
 func (g *Gateway) Close(id string) (Door, bool) {
 	g.mu.Lock()
 	d, ok := g.doors[id]
@@ -181,7 +183,7 @@ func (g *Gateway) Close(id string) (Door, bool) {
 	return d.show(), true
 }
 
-// end closes a door and removes what is on the disk of it.
+// end closes a door and removes its files from the disk.
 func (g *Gateway) end(d *door) {
 	d.close()
 	g.mu.Lock()
@@ -192,7 +194,7 @@ func (g *Gateway) end(d *door) {
 	}
 }
 
-// Doors are the open doors, in the order of their ids.
+// Doors returns the open doors, sorted by id.
 func (g *Gateway) Doors() []Door {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -215,8 +217,8 @@ func (g *Gateway) Door(id string) (Door, error) {
 	return d.show(), nil
 }
 
-// Shut takes no more requests. It waits for those under way until ctx is done, and then cuts them off. The doors stay written
-// down: a gateway that starts after this one opens them again.
+// Shut takes no more requests. It waits for the requests under way until ctx is done, and then cuts them off. The doors
+// stay written down, so the next gateway opens them again.
 func (g *Gateway) Shut(ctx context.Context) {
 	g.mu.Lock()
 	g.draining = true
@@ -234,7 +236,7 @@ func (g *Gateway) Shut(ctx context.Context) {
 	}
 }
 
-// directory makes the directory of a door. The child may pass it, and write nothing there.
+// directory makes the directory of a door. The child may pass through it, but cannot write there.
 func (g *Gateway) directory(id string) (string, error) {
 	dir := g.socketDir(id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

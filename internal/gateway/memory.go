@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// memory bounds the bytes of requests that are held at once. A request is held as a whole, because its model and its bound
-// must be known before it leaves, until it was sent.
+// memory bounds the bytes of requests that are held at once. The gateway must know a request's model and bound before
+// the request leaves, so it holds the whole request until it was sent.
 type memory struct {
 	most int64
 	used atomic.Int64
@@ -14,7 +14,8 @@ type memory struct {
 
 var errMemory = errors.New("requests under way hold all the memory that there is for them")
 
-// take reserves bytes up to a bound, or fails at once: to wait with half a request would keep others waiting for this one.
+// take reserves n bytes, or fails at once if that exceeds most. It does not wait: a request that waits with half of its
+// body in memory would block others.
 func (m *memory) take(n, most int64) error {
 	if m.used.Add(n) > most {
 		m.used.Add(-n)
@@ -25,14 +26,14 @@ func (m *memory) take(n, most int64) error {
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
-// A quarter of all memory is reserved for doors that hold at most little: a few children that send as much as they may and never end a
-// request keep no other child from its model.
+// A quarter of all memory is reserved for doors that hold little or less. Without it, a few children that send as much
+// as they may and never end a request could keep every other child from its model.
 const (
 	little     = 4 << 20
-	forLittles = 4 // 1/forLittles of it
+	forLittles = 4 // the reserved share is 1/forLittles
 )
 
-// held is what one request holds.
+// held counts the bytes held for a single request.
 type held struct {
 	door, all *memory
 	bytes     int64
@@ -55,7 +56,7 @@ func (h *held) grow(n int64) error {
 	return nil
 }
 
-// release gives everything back, once.
+// release gives all bytes back. Later calls do nothing.
 func (h *held) release() {
 	if h.done.Swap(true) {
 		return

@@ -19,23 +19,25 @@ import (
 	"torno/internal/gateway/wire"
 )
 
-// toTurn is how long an exchange waits while another exchange fetches the same file. Then it fetches the file itself, and keeps nothing of it.
+// toTurn bounds how long an exchange waits while another exchange fetches the same file. After that it fetches the file
+// itself, and does not keep it.
 const toTurn = 20 * time.Second
 
-// caches are the files of registries that are kept. A route has a directory of its own, which goes by its upstream and by where its
-// credential comes from: a route with another credential never gets a file that this one has fetched.
+// caches holds the kept files of registries. Each route has its own directory, named after its upstream and its
+// credential's source. So a route with another credential never gets a file that this one fetched.
 type caches struct {
 	dir string
 
 	mu   sync.Mutex
-	open map[string]*cache.Cache // by name of their directories
-	told map[string]cache.Digest // by address of a file: its digest, as its registry's page says it
+	open map[string]*cache.Cache // by name of the directory
+	told map[string]cache.Digest // by address of a file: its digest, according to the registry's page
 }
 
-// mostTold bounds the digests that are remembered of pages. A file whose digest was forgotten is fetched, and not kept anew.
+// mostTold bounds how many digests are remembered. A file whose digest was forgotten can be fetched, but is not newly
+// kept.
 const mostTold = 20_000
 
-// use opens the caches of these routes, and removes those of others.
+// use opens the caches of these routes, and removes all others.
 func (c *caches) use(routes []*Upstream, said func(text string, err error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +60,7 @@ func (c *caches) use(routes []*Upstream, said func(text string, err error)) {
 	c.open = now
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
-		return // there is none
+		return // there is no cache directory
 	}
 	for _, e := range entries {
 		if now[e.Name()] == nil {
@@ -69,11 +71,11 @@ func (c *caches) use(routes []*Upstream, said func(text string, err error)) {
 	}
 }
 
-// spaceOf is the name of a route's directory.
+// spaceOf returns the name of a route's directory.
 func spaceOf(r *route.Route) string {
 	raw, err := json.Marshal([]any{r.Name, r.Upstream.String(), r.Credential, r.Set, r.Roots, r.Pins, r.Cache})
 	if err != nil {
-		panic(err) // there is nothing in it that could not be written
+		panic(err) // every value in it can be written as JSON
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
@@ -92,7 +94,7 @@ func (c *caches) tell(address string, d cache.Digest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.told[address]; !known && len(c.told) >= mostTold {
-		for old := range c.told { // any of them
+		for old := range c.told { // an arbitrary one
 			delete(c.told, old)
 			break
 		}
@@ -107,17 +109,17 @@ func (c *caches) digest(address string) (cache.Digest, bool) {
 	return d, ok
 }
 
-// fetch is an exchange's part in filling the cache: the draft that it writes, and its turn.
+// fetch is the part of an exchange that fills the cache: its draft, and its turn to fetch.
 type fetch struct {
 	cache *cache.Cache
 	key   cache.Key
 	draft *cache.Draft
-	over  func() // ends this exchange's turn; the next one may fetch the file
+	over  func() // ends this exchange's turn, so that another may fetch the file
 }
 
-// kept answers with a file that is kept. Where it returns not done, the request leaves, and x.fetch says what may be kept of its answer: a
-// file of which the registry has said the digest, or a file that never changes. A file that an earlier gateway has kept is found without that:
-// its digest is in its head.
+// kept answers with a kept file, if there is one. If it returns false for done, the request has to leave. Then x.fetch
+// says whether its answer may be kept: only if the registry told the file's digest, or the file never changes. A file
+// that an earlier gateway kept is found without the registry's digest, because the file's own head has one.
 func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	from := x.door.g.caches.of(x.up.Route)
 	if from == nil || x.route.Method != http.MethodGet || x.route.Header.Get("Range") != "" {
@@ -135,7 +137,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	}
 	for range 2 {
 		over, mine := from.Turn(ctx, key, toTurn)
-		if held := from.Find(key); held != nil { // another exchange has fetched it meanwhile
+		if held := from.Find(key); held != nil { // another exchange fetched it meanwhile
 			over()
 			defer held.Close()
 			return true, x.give(held)
@@ -148,7 +150,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	return false, false
 }
 
-// give passes a kept file on. It costs a request, as if it had been fetched.
+// give sends a kept file. It costs one request, as if the file had been fetched.
 func (x *exchange) give(held *cache.Held) (again bool) {
 	x.event.Cached, x.event.Counted, x.event.Status = true, true, http.StatusOK
 	x.settle(noModel, x.reserve.Settle(noModel))
@@ -171,10 +173,10 @@ func (x *exchange) give(held *cache.Held) (again bool) {
 	return true
 }
 
-// onlyWriter has io.Copy use Write, which gives each part its own time.
+// onlyWriter hides every method but Write, so that io.Copy uses Write, which gives each part its own time.
 type onlyWriter struct{ io.Writer }
 
-// keeps begins to keep an answer, where it is a whole file.
+// keeps starts to keep an answer, if the answer is a whole file.
 func (x *exchange) keeps(r *http.Response) {
 	if x.fetch.cache == nil || r.StatusCode != http.StatusOK || r.Header.Get("Content-Encoding") != "" {
 		return
@@ -187,7 +189,7 @@ func (x *exchange) keeps(r *http.Response) {
 	x.fetch.draft = draft
 }
 
-// endFetch keeps a whole file, or drops what came of it, and lets others have their turn.
+// endFetch keeps a complete file, or drops an incomplete one, and ends this exchange's turn.
 func (x *exchange) endFetch(whole bool) {
 	if draft := x.fetch.draft; draft != nil && !whole {
 		draft.Drop()
@@ -202,13 +204,14 @@ func (x *exchange) endFetch(whole bool) {
 	x.fetch = fetch{}
 }
 
-// page is a registry's page, which names files by their addresses. Those become what leads there from the sandbox.
+// page is a page of a registry. It names files by their addresses, and those are rewritten so that they lead back
+// through the door.
 type page struct {
 	index *registry.Index
 	out   *rewriter
 }
 
-// pageOf is the page that an answer is, or nil. to is where its text goes.
+// pageOf returns the page that an answer holds, or nil if it holds none. The rewritten page is written to to.
 func (x *exchange) pageOf(r *http.Response, to io.Writer) *page {
 	own := x.up.Route
 	if own.API != route.Plain || x.route.Method != http.MethodGet || r.StatusCode != http.StatusOK || r.Header.Get("Content-Encoding") != "" {
@@ -233,7 +236,7 @@ func (x *exchange) pageOf(r *http.Response, to io.Writer) *page {
 	return p
 }
 
-// Write takes a part of the page.
+// Write takes the next part of the page.
 func (p *page) Write(part []byte) (int, error) {
 	if _, err := p.index.Write(part); err != nil {
 		return 0, err
@@ -241,7 +244,8 @@ func (p *page) Write(part []byte) (int, error) {
 	return p.out.Write(part)
 }
 
-// end waits until all digests of the page are known, and then passes its last bytes on: the client may ask for a file at once.
+// end waits until all digests of the page are known, and only then sends its last bytes, because the client may ask for
+// a file at once.
 func (p *page) end() error {
 	p.index.Close()
 	return p.out.flush()

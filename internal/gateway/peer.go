@@ -6,7 +6,8 @@ import (
 	"torno/internal/paths"
 )
 
-// listsGroup reads what the kernel says of a process: one line for each hierarchy, of which one has to be the sandbox's.
+// listsGroup reports whether a process is in a control group. groups is the kernel's text: a line for each hierarchy,
+// and one line has to match.
 func listsGroup(groups, group string) bool {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// soPeerPIDFD is SO_PEERPIDFD, Linux 6.5: a handle of the process that connected.
+// soPeerPIDFD is SO_PEERPIDFD (Linux 6.5), which gives a handle of the process that connected.
 const soPeerPIDFD = 77
 
 var errNoPeer = errors.New("the process at the other end cannot be seen from here")
 
-// inGroup says whether the process that connected is in a control group, or below it. A number of a process can be given
-// to another one, so where the kernel gives a handle, the process must still be there after the look.
+// inGroup reports whether the process that connected is in a control group, or below it. The kernel may give a process
+// number to a new process. So if the kernel offers a handle, inGroup checks afterwards that the process still lives.
 func inGroup(conn *net.UnixConn, group string) (bool, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -48,7 +48,8 @@ func inGroup(conn *net.UnixConn, group string) (bool, error) {
 	return listsGroup(string(groups), group), nil
 }
 
-// hasEnded asks a process's handle. To send it no signal would ask too, but only of processes of our own user.
+// hasEnded reports whether the process of a handle has ended. Sending signal 0 would tell this too, but only for our
+// own user's processes.
 func hasEnded(handle int) bool {
 	polls := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
 	for {

@@ -9,5 +9,5 @@ import (
 
 var errNoPeer = errors.New("this system has no control groups")
 
-// inGroup cannot see control groups here.
+// inGroup fails, because this system has no control groups.
 func inGroup(*net.UnixConn, string) (bool, error) { return false, errNoPeer }

@@ -9,10 +9,10 @@ import (
 	"torno/internal/gateway/usage"
 )
 
-// noModel is the cost of a request that runs no model: such a request costs one request and no tokens.
+// noModel is the cost of a request that runs no model: one request, no tokens.
 var noModel = budget.Amount{Requests: 1}
 
-// runs says whether an exchange runs a model. Counting tokens and listing models do not.
+// runs reports whether an exchange runs a model. Counting tokens and listing models do not.
 func runs(x *route.Exchange) bool {
 	path := strings.ToLower(x.URL.Path)
 	return x.API != route.Plain && len(x.Body) > 0 && !strings.HasSuffix(path, "/count_tokens") && !strings.HasSuffix(path, ":counttokens")
@@ -24,12 +24,13 @@ func (g *Gateway) table() prices.Table {
 	return g.prices
 }
 
-// expect tells the ledger, beside the making of the sandbox, of the requests that the door's run is likely to begin with: such as the last
-// ones of its routes. Its first request then waits for no disk. The gateway is locked.
+// expect tells the ledger, while the sandbox is still being made, how much the run is likely to ask for: as much as the
+// most recent requests of its routes. Then the run's first request does not wait for the disk. The caller has locked
+// the gateway.
 func (d *door) expect() {
 	for _, claim := range d.now.Claims {
 		if claim.Scope.Kind != budget.Run {
-			continue // the others last, and have their requests ahead
+			continue // other scopes outlive a run, so the ledger already expects more from them
 		}
 		for _, way := range d.now.Routes {
 			if bound, ok := d.g.likely[way.Route]; ok {
@@ -43,14 +44,14 @@ func (d *door) expect() {
 	}
 }
 
-// isLikely notes what a request of a route may cost.
+// isLikely remembers the bound of a route's most recent request.
 func (g *Gateway) isLikely(route string, bound budget.Amount) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.likely[route] = bound
 }
 
-// bound is the most that the exchange can cost.
+// bound returns the most that the exchange can cost.
 func (x *exchange) bound() budget.Amount {
 	if !x.runs {
 		return noModel
@@ -63,7 +64,7 @@ func (x *exchange) bound() budget.Amount {
 	return bound
 }
 
-// priced is the request as the price table reads it.
+// priced returns the request in the form that the price table reads.
 func (x *exchange) priced() prices.Request {
 	return prices.Request{
 		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
@@ -71,7 +72,8 @@ func (x *exchange) priced() prices.Request {
 	}
 }
 
-// cost is what the exchange did cost, by the prices of its reservation: those of now may have none for it.
+// cost returns the real cost of the exchange. It uses the prices of the reservation, because the current table may lack
+// this model.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
 	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, x.route.Long, u)
 	return cost

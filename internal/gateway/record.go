@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is recorded.
+// Bounds of the records.
 const (
-	maxRecord  = 64 << 20 // of one door
-	maxRecords = 1 << 30  // of all of them; then the oldest are removed
+	maxRecord  = 64 << 20 // bytes for one door
+	maxRecords = 1 << 30  // bytes for all doors; above it the oldest records are removed
 )
 
 const recordSuffix = ".jsonl"
@@ -25,29 +25,31 @@ const recordSuffix = ".jsonl"
 // Record is one line of a door's record: a request, a part of the answer to it, or its end.
 type Record struct {
 	At       time.Time `json:"at"`
-	Exchange int       `json:"exchange"` // from 1 on, and anew when the gateway was started again; those of one door may be under way at once
+	Exchange int       `json:"exchange"` // from 1, again from 1 after a gateway restart; several may be under way at once
 	Route    string    `json:"route,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	Method   string    `json:"method,omitempty"`
 	Path     string    `json:"path,omitempty"`
-	Request  string    `json:"request,omitempty"` // its body, as it left
-	Answer   string    `json:"answer,omitempty"`  // a part, as the child got it
-	Status   int       `json:"status,omitempty"`  // at the end
-	Code     string    `json:"code,omitempty"`    // at the end, as in Event
-	Full     bool      `json:"full,omitempty"`    // nothing more is recorded of this door
+	Request  string    `json:"request,omitempty"` // the body, as sent to the upstream
+	Answer   string    `json:"answer,omitempty"`  // a part of the answer, as sent to the child
+	Status   int       `json:"status,omitempty"`  // in the last line of an exchange
+	Code     string    `json:"code,omitempty"`    // in the last line of an exchange, as in Event
+	Full     bool      `json:"full,omitempty"`    // the record of this door is full and ends here
 }
 
-// recorder writes the conversation of one door to a file of the host's. Only doors whose profile wants it have one. What the credential is
-// does not get there: it is set behind the request and taken out of the answer before it.
+// recorder writes the conversation of one door to a file on the host. Only doors whose profile asks for it have one.
+// The credential does not get into the file: the gateway sets it after the request was recorded, and scrubs the answer
+// before it records it.
 type recorder struct {
 	mu        sync.Mutex
 	file      *os.File
 	left      int
 	exchanges int
-	trouble   error // the first one; the conversation goes on without a record
+	trouble   error // the first write error; the conversation goes on without a record
 }
 
-// newRecorder opens the file of a door, which a gateway of before may have begun, and makes room for it. Records of doors that are open stay.
+// newRecorder opens the record of a door, which an earlier gateway may have begun, and makes room for it. It keeps the
+// records of open doors.
 func newRecorder(dir, id string, isOpen func(id string) bool) (*recorder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of records: %w", err)
@@ -68,7 +70,8 @@ func newRecorder(dir, id string, isOpen func(id string) bool) (*recorder, error)
 	return &recorder{file: f, left: maxRecord - int(min(info.Size(), maxRecord))}, nil
 }
 
-// makeRoom removes the oldest records until the rest takes no more than so many bytes. Those of doors that stay are counted and left.
+// makeRoom removes the oldest records until the rest takes no more than most bytes. It counts the records that must
+// stay, but keeps them.
 func makeRoom(dir string, most int64, stays func(id string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,7 +119,7 @@ func (r *recorder) note(line Record) {
 	r.write(line)
 }
 
-// write appends a line, or, where it has no place any more, the one that says so.
+// write appends a line. If the line does not fit any more, it appends a last line that says so.
 func (r *recorder) write(line Record) {
 	if r.left <= 0 || r.trouble != nil {
 		return
@@ -134,7 +137,7 @@ func (r *recorder) write(line Record) {
 	r.trouble = err
 }
 
-// close returns what kept the record from being whole.
+// close closes the file and returns the first error that made the record incomplete.
 func (r *recorder) close() error {
 	if r == nil {
 		return nil
@@ -144,7 +147,8 @@ func (r *recorder) close() error {
 	return cmp.Or(r.trouble, r.file.Close())
 }
 
-// answers passes an answer on and records it. A character that comes in two parts is recorded with the second.
+// answers passes an answer on and records it. If a character is split over two parts, it is recorded with the second
+// part.
 type answers struct {
 	to       io.Writer
 	record   *recorder
@@ -168,7 +172,7 @@ func (a *answers) Write(p []byte) (int, error) {
 	return a.to.Write(p)
 }
 
-// end records what is left of a character whose second part never came.
+// end records the first bytes of a character whose rest never came.
 func (a *answers) end() {
 	if len(a.rest) > 0 {
 		a.record.note(Record{Exchange: a.exchange, Answer: string(a.rest)})

@@ -43,7 +43,7 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 		return x.unauthorized(ctx, err)
 	}
 	x.sent = time.Now()
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential: its source may ask the network too
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential's own requests
 		GotConn:      func(httptrace.GotConnInfo) { left.Store(true) },
 		WroteRequest: x.wroteRequest,
 	})
@@ -61,7 +61,7 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 	return again
 }
 
-// request makes the request that leaves. The credential is the last thing that is set.
+// request makes the request to the upstream. It sets the credential last.
 func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	r := &http.Request{
 		Method: x.route.Method, URL: x.route.URL, Host: x.route.URL.Host, Header: x.route.Header.Clone(), ContentLength: int64(len(x.route.Body)),
@@ -69,7 +69,8 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	}
 	x.unsent.Reset(x.route.Body)
 	if len(x.route.Body) > 0 {
-		// Of a reader that it knows to be in memory, the transport sends the beginning together with the head, in one write.
+		// The transport sends the beginning of this body in one write with the head, because it knows that this reader
+		// is in memory.
 		r.Body = io.NopCloser(&x.unsent)
 	}
 	r = r.WithContext(ctx)
@@ -81,16 +82,16 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// wroteRequest lets go of the body when it was sent: an answer may go on for hours, and a child could have us hold the requests of all
-// its connections meanwhile. The transport reads the body no more then.
+// wroteRequest frees the body once it was sent; the transport does not read it any more. An answer may go on for hours,
+// and otherwise a child could make us hold the requests of all its connections meanwhile.
 func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
 	x.unsent.Reset(nil)
 	x.hold.release()
 }
 
-// unauthorized answers where there is no credential to send. A client tries again later after a 503, which is for what passes by itself. It
-// shows the text of a 400 and does not try again: only the operator can mend that. The log has the rest, in which are paths and names of
-// the host's.
+// unauthorized answers if there is no credential to send. A 503 is for trouble that passes: the client tries again
+// later. A 400 is for trouble that only the operator can mend: the client shows its text and does not try again.
+// Details go to the log only, because they have paths and names of the host.
 func (x *exchange) unauthorized(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		x.event.Code = x.gone()
@@ -109,7 +110,7 @@ func (x *exchange) unauthorized(ctx context.Context, err error) bool {
 	return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: text})
 }
 
-// gone is why nothing can be passed on to the client any more.
+// gone returns the code for an exchange whose answer cannot reach the client any more.
 func (x *exchange) gone() string {
 	if x.door.ctx.Err() != nil {
 		return "door_closed"
@@ -117,7 +118,7 @@ func (x *exchange) gone() string {
 	return "client_gone"
 }
 
-// scrubbed takes this exchange's own secrets out of a text. Those of all routes are taken out where it is told.
+// scrubbed removes this exchange's own secrets from a text. The log removes the secrets of all routes.
 func (x *exchange) scrubbed(text string) string {
 	for _, secret := range x.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
@@ -125,16 +126,16 @@ func (x *exchange) scrubbed(text string) string {
 	return text
 }
 
-// private are fields of an answer that are about the account, or that are for browsers.
+// private are header fields of an answer that tell about the host's account, or that are for browsers.
 var private = []string{
 	"Set-Cookie", "Set-Cookie2", "Alt-Svc", "Strict-Transport-Security", "Report-To", "Reporting-Endpoints", "Nel", "Clear-Site-Data",
 	"Openai-Organization", "Openai-Project", "Anthropic-Organization-Id",
 }
 
-// ours begins the names of fields by which the gateway speaks to a child, and no upstream.
+// ours is the prefix of header fields that only the gateway, and no upstream, may send to a child.
 const ours = "X-Torno-"
 
-// isPacked says whether any of an answer's codings is another one than none.
+// isPacked reports whether an answer is encoded in any way but "identity".
 func isPacked(codings []string) bool {
 	return slices.ContainsFunc(codings, func(c string) bool { return c != "" && !strings.EqualFold(c, "identity") })
 }
@@ -148,7 +149,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	}
 	model := x.route.API != route.Plain
 	if model && isPacked(r.Header["Content-Encoding"]) {
-		// In a compressed answer, tokens cannot be counted, nor can the credential be found.
+		// The gateway cannot count tokens in a compressed answer, nor find the credential in it.
 		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, which it was told not to"})
 	}
 	header := wire.Forward(r.Header)
@@ -161,7 +162,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	page := x.pageOf(r, pieces)
 	length := r.ContentLength
 	if page != nil {
-		length = -1 // of what the addresses become
+		length = -1 // the rewritten addresses change the length
 	}
 	head := wire.Answer{Status: r.StatusCode, Header: header, Length: length, Close: x.closes}
 	bodiless := x.route.Method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified
@@ -182,7 +183,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	return true
 }
 
-// pass passes the body on, each part as soon as it is there. It says whether it came to its end.
+// pass passes the body on, each part as soon as it arrives. It returns true if the whole body reached the client.
 func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter, pieces *wire.Pieces, page *page) bool {
 	var to io.Writer = x.c
 	inPieces := r.ContentLength < 0 || page != nil
@@ -194,7 +195,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 		to = pieces
 	}
 	if x.fetch.draft != nil {
-		to = io.MultiWriter(to, x.fetch.draft) // what the child gets, so that a credential in it is not kept
+		to = io.MultiWriter(to, x.fetch.draft) // the draft gets the text after scrubbing, so no credential is kept
 	}
 	if x.record > 0 {
 		recorded := &answers{to: to, record: x.door.record, exchange: x.record}
@@ -214,7 +215,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 			x.door.sayOnce(x.event.Code, "an answer did not end; it was cut off", nil)
 			return false
 		}
-		_, _ = meter.Write(part[:n]) // it takes everything
+		_, _ = meter.Write(part[:n]) // a meter never fails
 		if _, gone := out.Write(part[:n]); n > 0 && gone != nil {
 			x.event.Code = x.gone()
 			return false
@@ -240,7 +241,8 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 	return err == nil
 }
 
-// cut notes an answer that broke off. The connection is closed without an end, so that the client sees it too.
+// cut notes an answer that broke off. The gateway closes the connection without a proper end, so that the client
+// notices it too.
 func (x *exchange) cut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		x.event.Code = x.gone()
@@ -250,14 +252,14 @@ func (x *exchange) cut(ctx context.Context, err error) {
 	x.door.sayOnce(x.event.Code, "an answer broke off", errors.New(x.scrubbed(err.Error())))
 }
 
-// tally settles the reservation of an answer that came to its end.
+// tally settles the reservation of a complete answer.
 func (x *exchange) tally(status int, meter usage.Meter) {
 	used, ok := meter.Usage()
 	cost := noModel
 	switch {
 	case !x.runs, free(status):
 	case !ok:
-		return // what was reserved counts
+		return // the reservation counts
 	default:
 		x.event.Usage = Tokens(used)
 		cost = x.cost(used)
@@ -266,7 +268,8 @@ func (x *exchange) tally(status int, meter usage.Meter) {
 	x.settle(cost, x.reserve.Settle(cost))
 }
 
-// free says whether an upstream with this status has run no model. An upstream that gave up in the middle may have run one.
+// free reports whether an upstream that answers with this status ran no model. An upstream that gave up halfway may
+// have run one.
 func free(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout, 499, 524:

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// rewriter passes a text on with some words in the place of others. Nothing waits in it but what may be the beginning of a word.
+// rewriter passes a text on and replaces some words. It holds back only bytes that may be the beginning of a word.
 type rewriter struct {
 	to      io.Writer
 	words   []word
@@ -14,10 +14,10 @@ type rewriter struct {
 
 type word struct{ from, to string }
 
-// replace adds a word.
+// replace adds a word to replace.
 func (r *rewriter) replace(from, to string) { r.words = append(r.words, word{from, to}) }
 
-// Write passes on what can be no part of a word.
+// Write passes on all bytes that cannot be part of an unfinished word.
 func (r *rewriter) Write(p []byte) (int, error) {
 	text := append(r.waiting, p...)
 	for _, w := range r.words {
@@ -36,7 +36,7 @@ func (r *rewriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes on what waits, because nothing follows.
+// flush passes the held bytes on, because no more follow.
 func (r *rewriter) flush() error {
 	if len(r.waiting) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"torno/internal/boot"
 )
 
-// saved is a door on the disk, so that a gateway that was killed finds its doors again. It is not flushed: after a power cut
-// there are no sandboxes either.
+// saved is a door on the disk, so that a gateway finds its doors again after a kill. The file is not flushed: after a
+// power cut the sandboxes are gone as well.
 type saved struct {
 	Spec  Spec        `json:"spec"`
 	Until boot.Moment `json:"until"`
@@ -22,18 +22,18 @@ type saved struct {
 
 const specSuffix = ".json"
 
-// socketName is the socket's name in the directory of its door.
+// socketName is the name of the socket in its door's directory.
 const socketName = "sock"
 
 func (g *Gateway) socketDir(id string) string { return filepath.Join(g.Dir, id) }
 
-// specFile lies beside the directory that the child sees, and not in it. No id has this form: an
-// id holds no slash and does not begin with a dot.
+// specFile returns the file of a door. It lies beside the directory that the child sees, not in it. No door's directory
+// can have this name, because an id holds no slash and does not begin with a dot.
 func (g *Gateway) specFile(id string) string { return filepath.Join(g.Dir, "."+id+specSuffix) }
 
 func untilOf(spec Spec) boot.Moment { return boot.Now().Add(time.Duration(spec.Lasts)) }
 
-// save writes a door to the disk. An open door keeps its end.
+// save writes a door to the disk. A door that is open already keeps its end.
 func (g *Gateway) save(spec Spec) error {
 	until := untilOf(spec)
 	if d, ok := g.doors[spec.ID]; ok {
@@ -62,8 +62,8 @@ func (g *Gateway) forget(id string) {
 	}
 }
 
-// Restore opens the doors of an earlier gateway again, and removes the files of doors whose time is over, or that it cannot read.
-// A door whose route is gone is opened too: its route may come back.
+// Restore opens the doors of an earlier gateway again. It removes the files of doors whose time is over, or that it
+// cannot read. It also opens a door whose route is gone, because the route may come back.
 func (g *Gateway) Restore() error {
 	entries, err := os.ReadDir(g.Dir)
 	if err != nil {
@@ -108,5 +108,5 @@ func (g *Gateway) restore(id string) error {
 	return nil
 }
 
-// errNotNow says that a door stays written down for the next start: its run may live, and have no other way out.
+// errNotNow means that a door stays written down for the next start: its run may still live, and has no other way out.
 var errNotNow = errors.New("it cannot be opened now")

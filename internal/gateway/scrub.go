@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// shortest is the least length of a secret that is looked for: a shorter one would be found in every text.
+// shortest is the shortest secret that the gateway looks for. A shorter one would match ordinary text.
 const shortest = 8
 
-// secretsOf are the secrets that authorizing a request has put into its header: whole values, or what stands after the route's
-// prefix, or after the word that says their kind.
+// secretsOf returns the secrets that authorizing put into a request's header. A secret is the whole value, or the part
+// after the route's prefix, or the part after a first word such as "Bearer".
 func secretsOf(before, after http.Header, prefix string) (found []string) {
 	for name, values := range after {
 		for _, value := range values {
@@ -30,15 +30,15 @@ func secretsOf(before, after http.Header, prefix string) (found []string) {
 	return slices.DeleteFunc(found, func(s string) bool { return len(s) < shortest })
 }
 
-// scrubber passes a body on in which an upstream may say the credential that it was sent. It writes stars in its place, as
-// many, so that a length that was told stays true. Nothing waits in it but what may be the beginning of a secret.
+// scrubber passes a body on, and hides the credential if the upstream repeats it there. It writes one star per byte, so
+// that an announced length stays true. It holds back only bytes that may be the beginning of a secret.
 type scrubber struct {
 	to      io.Writer
 	secrets []string
 	waiting []byte
 }
 
-// Write passes on what can be no part of a secret.
+// Write passes on all bytes that cannot be part of an unfinished secret.
 func (s *scrubber) Write(p []byte) (int, error) {
 	if len(s.secrets) == 0 {
 		return s.to.Write(p)
@@ -62,7 +62,7 @@ func (s *scrubber) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes on what waits, because nothing follows.
+// flush passes the held bytes on, because no more follow.
 func (s *scrubber) flush() error {
 	if len(s.waiting) == 0 {
 		return nil
@@ -72,7 +72,8 @@ func (s *scrubber) flush() error {
 	return err
 }
 
-// stars returns the text with its secrets starred. The given slice, which is the reader's, is not changed.
+// stars returns the text with stars in place of secrets. It does not change the given slice, which belongs to the
+// reader.
 func (s *scrubber) stars(text []byte) []byte {
 	for _, secret := range s.secrets {
 		if bytes.Contains(text, []byte(secret)) {
@@ -82,7 +83,7 @@ func (s *scrubber) stars(text []byte) []byte {
 	return text
 }
 
-// overlap is how long a beginning of the secret the text ends with.
+// overlap returns how many bytes at the end of the text are the beginning of the secret.
 func overlap(text []byte, secret string) int {
 	for n := min(len(text), len(secret)-1); n > 0; n-- {
 		if string(text[len(text)-n:]) == secret[:n] {
@@ -92,7 +93,7 @@ func overlap(text []byte, secret string) int {
 	return 0
 }
 
-// scrubHeader takes secrets out of the header of an answer. A name that holds one is dropped.
+// scrubHeader removes secrets from an answer's header. It drops a field whose name holds a secret.
 func scrubHeader(h http.Header, secrets []string) {
 	for name, values := range h {
 		for _, secret := range secrets {

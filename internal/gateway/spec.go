@@ -13,36 +13,36 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Spec is a watcher's order for a run's door.
+// Spec describes the door that a watcher orders for a run.
 type Spec struct {
 	ID     string         `json:"id"`
 	Routes []Way          `json:"routes"`
 	Claims []budget.Claim `json:"claims"` // the budgets that each exchange counts for
-	Lasts  Duration       `json:"lasts"`  // then it closes by itself, whether its watcher lives or not
+	Lasts  Duration       `json:"lasts"`  // time until the door closes by itself, even if its watcher is dead
 	Peer   Peer           `json:"peer"`
-	// Record says that the conversation is written to a file in the gateway's directory.
+	// Record means that the conversation is written to a file in the gateway's directory.
 	Record bool `json:"record,omitempty"`
 }
 
-// Way is a route that a door leads to.
+// Way is a route that a door offers.
 type Way struct {
-	Prefix string `json:"prefix,omitempty"` // the beginning of a path, such as "/npm"; "" for what no other prefix takes
+	Prefix string `json:"prefix,omitempty"` // the beginning of a path, such as "/npm"; "" takes all other paths
 	Route  string `json:"route"`
 }
 
-// Peer says which processes a door serves. A door that says neither serves none yet.
+// Peer says which processes a door serves. A door with neither field set serves none yet.
 type Peer struct {
 	Cgroup string `json:"cgroup,omitempty"` // processes in this control group, or below it
 	Anyone bool   `json:"anyone,omitempty"` // every process that reaches the socket
 }
 
-// Duration is written as Go writes one, "90s" or "2h".
+// Duration is written in JSON in Go's form, "90s" or "2h".
 type Duration time.Duration
 
-// MarshalJSON writes the text.
+// MarshalJSON writes that text.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// UnmarshalJSON reads the text.
+// UnmarshalJSON reads that text.
 func (d *Duration) UnmarshalJSON(raw []byte) error {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
@@ -53,7 +53,7 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// The errors that callers tell apart.
+// Errors that callers tell apart.
 var (
 	ErrNoDoor   = errors.New("there is no such door")
 	ErrOther    = errors.New("there is another door of this id")
@@ -97,8 +97,8 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// isGroup says whether a text is a control group below the top. A process in a namespace of control groups sees those beside its own
-// as /../name.
+// isGroup reports whether a text names a control group below the top. A process in a control group namespace sees
+// groups outside its own as /../name.
 func isGroup(group string) bool {
 	for strings.HasPrefix(group, "/../") {
 		group = group[len("/.."):]
@@ -106,7 +106,7 @@ func isGroup(group string) bool {
 	return len(group) > 1 && group[0] == '/' && path.Clean(group) == group
 }
 
-// way is the route of a path, and the path as that route knows it. The longest prefix counts.
+// way finds the route of a path, and the rest of the path behind the prefix. The longest prefix that fits wins.
 func (s *Spec) way(asked string) (found Way, rest string, ok bool) {
 	for _, w := range s.Routes {
 		behind, fits := strings.CutPrefix(asked, w.Prefix)

@@ -8,13 +8,13 @@ import (
 	"torno/internal/gateway/budget"
 )
 
-// Total is the traffic of one route through all doors since the gateway began. Its words are the operator's and ours: nothing of it is of a
-// child's choice.
+// Total counts the traffic of one route through all doors since the gateway started. All text in it comes from the
+// operator or from the gateway: a child cannot choose any of it.
 type Total struct {
-	Route    string           `json:"route"`           // "" for requests that found none
-	Requests int64            `json:"requests"`        // with those that were refused
-	Cost     budget.Amount    `json:"cost"`            // of those that have ended
-	Codes    map[string]int64 `json:"codes,omitempty"` // of those that were refused or cut off, by their codes
+	Route    string           `json:"route"`           // "" for requests without a route
+	Requests int64            `json:"requests"`        // including refused ones
+	Cost     budget.Amount    `json:"cost"`            // of ended requests
+	Codes    map[string]int64 `json:"codes,omitempty"` // refused or cut off requests, by code
 }
 
 // totals counts by route.
@@ -38,7 +38,7 @@ func (t *totals) add(event Event) {
 	}
 }
 
-// Totals are those of all routes that were used, in the order of their names.
+// Totals returns the counts of all used routes, sorted by name.
 func (g *Gateway) Totals() []Total {
 	g.totals.mu.Lock()
 	defer g.totals.mu.Unlock()

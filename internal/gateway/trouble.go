@@ -16,25 +16,25 @@ import (
 type Trouble struct {
 	Route string    `json:"route"`
 	Wrong Wrong     `json:"wrong"`
-	Text  string    `json:"text"` // for people, in words of ours alone
+	Text  string    `json:"text"` // for people; the gateway's own words only
 	Since time.Time `json:"since"`
 }
 
-// ailments are the troubles of one route, by kind. Each kind is cleared only by evidence against it: any answer proves that the upstream can be
-// reached, but not that it accepts the credential or knows the model.
+// ailments holds the troubles of one route, by kind. Only evidence against a kind clears it: any answer proves that the
+// upstream can be reached, but not that it accepts the credential or knows the model.
 type ailments struct {
-	reach, credential, model Trouble // zero for none
+	reach, credential, model Trouble // a zero value means no trouble
 
-	tried bool // a trial fails on the credential, so a later trial can prove that it works again
+	tried bool // a trial failed on the credential, so a later trial can prove that it works again
 }
 
-// troubles keeps what is wrong with routes.
+// troubles holds the troubles of all routes.
 type troubles struct {
 	mu      sync.Mutex
 	byRoute map[string]ailments
 }
 
-// change changes what is wrong with a route.
+// change changes the troubles of one route.
 func (t *troubles) change(name string, do func(*ailments)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ func (t *troubles) change(name string, do func(*ailments)) {
 	t.byRoute[name] = a
 }
 
-// becomes starts a trouble, keeps it if it is of the same kind, or ends it with "".
+// becomes starts a trouble, keeps it if it is of the same kind, or clears it if wrong is "".
 func (t *Trouble) becomes(name string, wrong Wrong) {
 	switch {
 	case wrong == "":
@@ -58,8 +58,8 @@ func (t *Trouble) becomes(name string, wrong Wrong) {
 	}
 }
 
-// noteFailure records why the gateway got no connection to an upstream. It ignores errors on an open connection, and redirects: a child can
-// provoke both.
+// noteFailure records why the gateway got no connection to an upstream. It ignores errors on an open connection, and
+// redirects, because a child can provoke both.
 func (t *troubles) noteFailure(name string, err error, connected bool) {
 	if connected || errors.Is(err, dial.ErrRedirect) {
 		return
@@ -76,8 +76,9 @@ func (t *troubles) noteNoCredential(name string) {
 	})
 }
 
-// noteAnswer records what the status of an answer tells about a route. With 401 a model's upstream refuses the credential, and with a success it
-// accepts it. Other statuses tell nothing: a child can provoke 403, and after 429 or 5xx the next request may succeed.
+// noteAnswer learns from the status of an answer. After a 401 from a model's upstream, the credential is refused; after
+// a success, it is accepted. Other statuses tell nothing: a child can provoke a 403, and after a 429 or 5xx the next
+// request may succeed.
 func (t *troubles) noteAnswer(to *route.Route, status int) {
 	t.change(to.Name, func(a *ailments) {
 		a.reach.becomes(to.Name, "")
@@ -90,8 +91,9 @@ func (t *troubles) noteAnswer(to *route.Route, status int) {
 	})
 }
 
-// noteTrial records the result of a trial of a route with all its models. A registry refuses no credential, since it gets none. A trial that succeeds
-// clears the credential only if an earlier trial failed on it: some upstreams list their models without checking the credential.
+// noteTrial records the result of a trial of a route with all its models. A registry gets no credential, so it cannot
+// refuse one. A trial that succeeds clears the credential only if an earlier trial failed on it, because some upstreams
+// list their models without checking the credential.
 func (t *troubles) noteTrial(to *route.Route, tried Tried) {
 	t.change(to.Name, func(a *ailments) {
 		if tried.answered {
@@ -115,7 +117,8 @@ func (t *troubles) noteTrial(to *route.Route, tried Tried) {
 	})
 }
 
-// Troubles lists the routes that do not work, sorted by name, each with what comes first on the way to an answer. An exchange may have failed after its route was taken away.
+// Troubles lists the routes that do not work, sorted by name. For each it gives the trouble that comes first on the way
+// to an answer. Routes that were removed are left out, although an exchange may have failed after the removal.
 func (g *Gateway) Troubles() (all []Trouble) {
 	g.troubles.mu.Lock()
 	defer g.troubles.mu.Unlock()

@@ -15,33 +15,33 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Tried says how a trial of a route went. No text in it has a credential.
+// Tried is the result of a trial of a route. Its text holds no credential.
 type Tried struct {
 	Route string `json:"route"`
-	Wrong Wrong  `json:"wrong,omitempty"` // absent where nothing is
+	Wrong Wrong  `json:"wrong,omitempty"` // absent if nothing is wrong
 	Text  string `json:"text"`            // for people
 
-	answered bool // the upstream answered something
+	answered bool // the upstream gave any answer
 }
 
-// Wrong is the kind of what is wrong with a route. The values are API.
+// Wrong names the kind of a route's trouble. The values are API.
 type Wrong string
 
-// What can be wrong with a route.
+// Kinds of trouble.
 const (
-	WrongName       Wrong = "name"       // its upstream's name cannot be resolved
-	WrongAddress    Wrong = "address"    // the address behind the name is not dialled
-	WrongTLS        Wrong = "tls"        // no connection that both sides accept, such as a certificate for another name
-	WrongUpstream   Wrong = "upstream"   // it does not answer, or what it says is no answer
-	WrongCredential Wrong = "credential" // it cannot be had, or the upstream refuses it
-	WrongModel      Wrong = "model"      // the upstream does not know it
-	WrongBusy       Wrong = "busy"       // the upstream is there and cannot answer now
+	WrongName       Wrong = "name"       // the upstream's name cannot be resolved
+	WrongAddress    Wrong = "address"    // the name leads to an address that must not be dialled
+	WrongTLS        Wrong = "tls"        // the two sides do not agree on TLS, or the certificate is bad
+	WrongUpstream   Wrong = "upstream"   // the upstream does not answer, or its reply is not a valid answer
+	WrongCredential Wrong = "credential" // the credential cannot be read, or the upstream refuses it
+	WrongModel      Wrong = "model"      // the upstream does not know the model
+	WrongBusy       Wrong = "busy"       // the upstream is there, but cannot answer now
 )
 
 const (
 	tryFor   = 30 * time.Second
-	maxList  = 4 << 20 // of an upstream's list of models
-	maxShown = 300     // of what an upstream says
+	maxList  = 4 << 20 // bytes of an upstream's list of models
+	maxShown = 300     // characters of an upstream's text
 )
 
 // trial is one trial of a route.
@@ -51,8 +51,8 @@ type trial struct {
 	answered bool
 }
 
-// Try asks the upstream of a route something that costs nothing: for the list of its models, and for model. Where model is "", it asks
-// for each model that the route names in full. No door and no budget is touched.
+// Try asks the upstream of a route for something that costs nothing: the list of its models, and the given model. If
+// model is "", it asks for each model that the route names in full. It uses no door and no budget.
 func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 	u, ok := g.route(name)
 	if !ok {
@@ -75,7 +75,7 @@ var troubleTexts = map[Wrong]string{
 	WrongModel:      "it does not know a model of the route's",
 }
 
-// Try is Gateway.Try, without a gateway. scrub takes all secrets out of a text.
+// Try does the same as Gateway.Try without a gateway. scrub removes all secrets from a text.
 func (u *Upstream) Try(ctx context.Context, model string, scrub func(string) string) Tried {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
@@ -88,7 +88,7 @@ func (u *Upstream) Try(ctx context.Context, model string, scrub func(string) str
 	return Tried{u.Route.Name, wrong, text, t.answered}
 }
 
-// named are the models that a route names in full, as the upstream is told.
+// named returns the models that a route names in full, by the upstream's names for them.
 func named(r *route.Route) (all []string) {
 	for _, m := range r.Models {
 		name := m.Name
@@ -128,7 +128,7 @@ func (t *trial) try(ctx context.Context, models []string) (text string, wrong Wr
 	return text + ", and knows " + strings.Join(models, ", "), ""
 }
 
-// knows asks for a model, unless the list has it.
+// knows asks for a model, unless the list already has it.
 func (t *trial) knows(ctx context.Context, at *url.URL, model, list string) (text string, wrong Wrong) {
 	if strings.Contains(list, `"`+model+`"`) || strings.Contains(list, `"models/`+model+`"`) {
 		return "", ""
@@ -143,7 +143,8 @@ func (t *trial) knows(ctx context.Context, at *url.URL, model, list string) (tex
 	return t.verdict(status, said)
 }
 
-// listOf is what costs nothing: the list of models, or the top of a registry, which lists none.
+// listOf returns the address that costs nothing: the list of models, or for a registry its top page, which lists no
+// models.
 func listOf(r *route.Route) (at *url.URL, lists bool) {
 	switch r.API {
 	case route.Anthropic:
@@ -156,7 +157,7 @@ func listOf(r *route.Route) (at *url.URL, lists bool) {
 	return r.Upstream.JoinPath("/"), false
 }
 
-// get sends one request. Where something is wrong, said is that in words.
+// get sends one request. If something is wrong, said describes it in words.
 func (t *trial) get(ctx context.Context, at *url.URL) (status int, said string, wrong Wrong) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -174,7 +175,7 @@ func (t *trial) get(ctx context.Context, at *url.URL) (status int, said string, 
 	response, err := t.Transport.RoundTrip(request)
 	t.answered = t.answered || err == nil || errors.Is(err, dial.ErrRedirect)
 	if t.Route.API == route.Plain && errors.Is(err, dial.ErrRedirect) {
-		return http.StatusFound, "", "" // the top page redirects; no client asks for it
+		return http.StatusFound, "", "" // the top page redirects, but no client asks for that page
 	}
 	if err != nil {
 		words, wrong := failure(err)
@@ -191,7 +192,7 @@ func (t *trial) get(ctx context.Context, at *url.URL) (status int, said string, 
 	return response.StatusCode, string(body), ""
 }
 
-// verdict says in words what an answer means, where it means that something is wrong.
+// verdict judges an answer. If the answer means trouble, it returns that in words.
 func (t *trial) verdict(status int, said string) (text string, wrong Wrong) {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -202,7 +203,8 @@ func (t *trial) verdict(status int, said string) (text string, wrong Wrong) {
 	return "", ""
 }
 
-// shown is a little of a text of strangers, on one line. What is a secret is taken out first: a part of one would not be known.
+// shown shortens a stranger's text to a little of it, on one line. It removes secrets first, because a part of a secret
+// would not be recognized.
 func (t *trial) shown(text string) string {
 	text = strings.Join(strings.Fields(t.scrub(text)), " ")
 	if runes := []rune(text); len(runes) > maxShown {

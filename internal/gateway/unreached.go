@@ -12,8 +12,8 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// unreached answers where there is no answer of the upstream's to pass on. The child learns of what kind the failure is; the
-// log has the rest, in which are names and addresses of the host's network.
+// unreached answers if the upstream gave no answer to pass on. The child learns only the kind of the failure. Details
+// go to the log, because they have names and addresses of the host's network.
 func (x *exchange) unreached(ctx context.Context, err error, connected bool) bool {
 	if ctx.Err() != nil {
 		x.event.Code = x.gone()
@@ -26,7 +26,7 @@ func (x *exchange) unreached(ctx context.Context, err error, connected bool) boo
 	return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: text})
 }
 
-// failure is the kind of an error, in words and as a trial says it.
+// failure returns the kind of an error, in words and as a Wrong.
 func failure(err error) (words string, wrong Wrong) {
 	var name *net.DNSError
 	var address *dial.AddressError

@@ -4,8 +4,8 @@ import "time"
 
 // Limits bound one image. Zero values mean the defaults.
 type Limits struct {
-	Bytes int64 // of all layers, unpacked: 16 GiB
-	Files int64 // of all kinds, whiteouts and what is left out included: 1,000,000
+	Bytes int64 // of all layers, unpacked; 16 GiB by default
+	Files int64 // entries of all kinds, also whiteouts and skipped entries; 1,000,000 by default
 }
 
 func (l Limits) withDefaults() Limits {
@@ -20,19 +20,19 @@ func (l Limits) withDefaults() Limits {
 
 const (
 	maxDocument = 4 << 20   // a manifest, an index, a configuration, a token
-	maxDepth    = 128       // directories above a file, each of which is held open
-	maxPath     = 3 << 10   // a name within the image, so that it stays a path on the host
-	maxNames    = 128 << 20 // all names of one layer, which are remembered until its end
+	maxDepth    = 128       // directories above a file; each is held open
+	maxPath     = 3 << 10   // bytes of a name within the image, so that its path on the host stays valid
+	maxNames    = 128 << 20 // bytes of all names of one layer, which stay in memory until its end
 	maxLinks    = 40        // symbolic links on the way to one file, as in the kernel
-	maxWindow   = 32 << 20  // what a zstd frame may have us remember
+	maxWindow   = 32 << 20  // memory that a zstd frame may demand
 	maxMembers  = 100_000   // files in an archive around an image
-	maxNested   = 2         // indexes in indexes
+	maxNested   = 2         // levels of indexes within indexes
 
-	// A registry that brings less than slowest while we wait for it as long as the patience is too slow.
+	// A registry is too slow if it sends less than slowest while we wait for it as long as the patience.
 	slowest         = 64 << 10
 	defaultPatience = 30 * time.Second
 
-	// An image that is not there by then never is: nothing that brings a little now and then, or takes long to unpack, holds
-	// a start for ever.
+	// The cache gives up an image that is not ready by the deadline. So a registry that sends a little now and then, or
+	// an archive that takes long to unpack, cannot delay a start for ever.
 	defaultDeadline = time.Hour
 )

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// bring finds an image in the cache, or puts it there.
+// bring finds an image in the cache, or fetches and unpacks it.
 func (c *Cache) bring(ctx context.Context, ref Ref) (*Image, error) {
 	if ref.kind == fromRegistry && ref.Pinned() {
 		if digest, ok := c.store.known(ref.digest, runtime.GOARCH); ok {
@@ -42,7 +42,7 @@ func (c *Cache) bring(ctx context.Context, ref Ref) (*Image, error) {
 	return c.settle(image, ref, from)
 }
 
-// settle remembers what a reference was found to be.
+// settle remembers to which image a registry's reference led, and writes the reference into the image.
 func (c *Cache) settle(image *Image, ref Ref, from source) (*Image, error) {
 	registry, ok := from.(*registry)
 	if !ok {
@@ -71,7 +71,7 @@ func (c *Cache) source(ctx context.Context, ref Ref) (source, error) {
 	return c.fromFile(ref)
 }
 
-// unpack makes an image of its parts.
+// unpack makes an image from its parts and publishes it in the cache.
 func (c *Cache) unpack(ctx context.Context, ref Ref, from source, p parts) (*Image, error) {
 	config, err := configuration(ctx, from, p)
 	if err != nil {
@@ -105,7 +105,8 @@ func (c *Cache) unpack(ctx context.Context, ref Ref, from source, p parts) (*Ima
 	return image, nil
 }
 
-// configuration is read, compared, and held against the rest of the image.
+// configuration reads the configuration, compares it with its digest, and checks that it fits this machine and the
+// layers.
 func configuration(ctx context.Context, from source, p parts) (*v1.ConfigFile, error) {
 	raw, err := document(ctx, from, p.config)
 	if err != nil {
@@ -155,7 +156,7 @@ func (c *Cache) tree(ctx context.Context, ref Ref, from source, p parts, ids []v
 	return u.facts, nil
 }
 
-// stream unpacks a layer while it arrives, and compares it, packed and unpacked, when it has arrived.
+// stream unpacks a layer while it arrives. At the end it compares the layer with both digests, packed and unpacked.
 func (u *unpacker) stream(ctx context.Context, from source, b blob, id v1.Hash, count func(int)) error {
 	r, err := from.open(ctx, b)
 	if err != nil {
@@ -167,14 +168,14 @@ func (u *unpacker) stream(ctx context.Context, from source, b blob, id v1.Hash, 
 	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Code != Malformed) {
 		return err
 	}
-	// Unpacking may have failed because the source sent something else than the layer. Then that is the error to return.
+	// Unpacking may have failed because the source sent wrong bytes. Then return that mismatch instead.
 	if _, other := io.Copy(io.Discard, packed); other != nil {
 		return other
 	}
 	return err
 }
 
-// packed unpacks a layer as it is stored, and compares what was in it.
+// packed unpacks a layer as it is stored, and compares the unpacked content with its digest.
 func (u *unpacker) packed(ctx context.Context, from io.Reader, id v1.Hash) error {
 	content, err := unpacked(from)
 	if err != nil {
@@ -195,7 +196,8 @@ func (u *unpacker) packed(ctx context.Context, from io.Reader, id v1.Hash) error
 	return nil
 }
 
-// counter adds up what has arrived of all layers, and tells the operator now and then.
+// counter returns a function that adds up the bytes that have arrived of all layers. It tells the operator after each
+// MiB and at the end.
 func (c *Cache) counter(ref Ref, layers []blob) func(n int) {
 	const step = 1 << 20
 	var done, told, total int64

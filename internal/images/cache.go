@@ -12,28 +12,29 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Options say how a cache works. Only Dir is needed.
+// Options configure a cache. Only Dir is required.
 type Options struct {
-	Dir    string // 0700 and of this user; made if it is not there
+	Dir    string // mode 0700, owned by this user; Open makes it if it is missing
 	Limits Limits
 
-	// Progress is told how much of an image was fetched, packed, of how much. It is called by one goroutine for each
-	// image, at most once for each MiB and at the end, and must not block.
+	// Progress hears how many packed bytes of an image were fetched, and how many there are. One goroutine for each
+	// image calls it, at most once for each MiB and at the end. It must not block.
 	Progress func(image string, done, total int64)
 
-	// Apart refuses a directory or file of the operator's that a request could reach, by whatever name. Nil refuses nothing.
+	// Apart returns an error for a directory or file of the operator that a request could reach, under any name.
+	// Without Apart nothing is refused.
 	Apart func(held *os.File) error
 
-	// Floor is the space that unpacking leaves free.
+	// Floor is the space that unpacking must leave free.
 	Floor Floor
 
-	// Deadline is how long an image may take to be there: an hour by default.
+	// Deadline bounds the time until an image is ready: an hour by default.
 	Deadline time.Duration
 
-	// Patience is how long a registry may bring next to nothing: 30 seconds by default.
+	// Patience bounds how long a registry may send next to nothing: 30 seconds by default.
 	Patience time.Duration
 
-	// Transport carries requests to registries; by default with the environment's proxy.
+	// Transport carries requests to registries. The default uses the environment's proxy.
 	Transport http.RoundTripper
 }
 
@@ -42,11 +43,11 @@ type Cache struct {
 	store   store
 	options Options
 
-	mu      sync.Mutex // guards what is below
+	mu      sync.Mutex // guards flights
 	flights map[flightKey]*flight
 }
 
-// Open makes or takes a directory, and sweeps it.
+// Open takes the cache directory, or makes it, and removes what processes that died have left in it.
 func Open(ctx context.Context, options Options) (*Cache, error) {
 	s, err := openStore(options.Dir)
 	if err != nil {
@@ -68,15 +69,15 @@ func Open(ctx context.Context, options Options) (*Cache, error) {
 	return &Cache{store: s, options: options, flights: map[flightKey]*flight{}}, nil
 }
 
-// Get brings an image and locks it for the caller. Callers that want the same image wait together; each has its own lock and
-// its own ctx.
+// Get finds an image, or fetches and unpacks it, and locks it for the caller. Callers that want the same image share
+// one download; each has its own lock and its own ctx.
 func (c *Cache) Get(ctx context.Context, ref Ref) (*Image, error) {
 	image, err := c.get(ctx, ref)
 	if err == nil {
 		return image, nil
 	}
 	if e, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
-		named := *e // the error of a flight is shared
+		named := *e // a copy, because all callers of the flight share its error
 		named.Image = ref.text
 		return nil, &named
 	}
@@ -110,7 +111,7 @@ func (c *Cache) get(ctx context.Context, ref Ref) (*Image, error) {
 	return image, nil
 }
 
-// Use holds an image that is in the cache, by its Digest: for a sandbox that is still there after a restart.
+// Use finds an image in the cache by its Digest and holds it, for a sandbox that is still there after a restart.
 func (c *Cache) Use(ctx context.Context, digest string) (*Image, error) {
 	hash, err := v1.NewHash(digest)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Collect removes images until the cache has at most keep bytes, the longest unused first, and the remains of processes that
-// died. An image in use stays, so the cache may stay larger. It returns how much was freed.
+// Collect removes the longest unused images until the cache has at most keep bytes. It also removes the remains of
+// processes that died. Images in use stay, so the cache may stay larger. Collect returns how many bytes it freed.
 func (c *Cache) Collect(ctx context.Context, keep int64) (freed int64, err error) {
 	err = c.store.locked(ctx, func() error {
 		freed, err = c.store.evict(keep)
@@ -54,7 +54,8 @@ func (s store) residents() ([]resident, int64, error) {
 	return all, total, nil
 }
 
-// evict takes the names from images that are not in use. The cache is locked, so no process begins to use one.
+// evict moves images that are not in use to tmp, the longest unused first, until at most keep bytes are left. The
+// caller has locked the cache, so no process can begin to use an image meanwhile.
 func (s store) evict(keep int64) (freed int64, err error) {
 	all, total, err := s.residents()
 	if err != nil {
@@ -81,7 +82,7 @@ func (s store) evict(keep int64) (freed int64, err error) {
 	return freed, nil
 }
 
-// forget removes what leads to images that are gone.
+// forget removes the links in refs that lead to removed images.
 func (s store) forget() error {
 	entries, err := os.ReadDir(s.path("refs"))
 	for _, entry := range entries {
@@ -98,8 +99,8 @@ func (s store) sweepLocked(ctx context.Context) error {
 	return s.locked(ctx, s.sweep)
 }
 
-// sweep removes the temporary directories that are not in use, which are those that it can lock exclusively. The cache is
-// locked, so no process is just making one.
+// sweep removes each temporary directory that it can lock exclusively, because no process uses such a directory. The
+// caller has locked the cache, so no process is making a new one at this moment.
 func (s store) sweep() error {
 	entries, err := os.ReadDir(s.path("tmp"))
 	for _, entry := range entries {
@@ -111,7 +112,7 @@ func (s store) sweep() error {
 func (s store) sweepOne(entry fs.DirEntry) error {
 	dir := s.path("tmp", entry.Name())
 	if !entry.IsDir() {
-		return os.Remove(dir) // images are made in directories only
+		return os.Remove(dir) // a plain file is never in use: images are made in directories only
 	}
 	pin, err := lockFile(filepath.Join(dir, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -124,5 +125,5 @@ func (s store) sweepOne(entry fs.DirEntry) error {
 	return os.RemoveAll(dir)
 }
 
-// short is a digest without the name of its algorithm.
+// short returns a digest without the name of its algorithm.
 func short(digest string) string { return strings.TrimPrefix(digest, "sha256:") }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// toDisk writes out the file system on which a file lies, so that a name never appears before its content.
+// toDisk writes out the file system that holds the file, so that a name never reaches the disk before its content.
 func toDisk(file *os.File) error {
 	if err := unix.Syncfs(int(file.Fd())); err != nil {
 		return fmt.Errorf("write an image to the disk: %w", err)
@@ -16,7 +16,7 @@ func toDisk(file *os.File) error {
 	return nil
 }
 
-// freeOn is the free space on the file system of a directory; files is -1 where it does not count files.
+// freeOn returns the free space on the file system of a directory. files is -1 if the file system does not count files.
 func freeOn(dir *os.File) (bytes, files int64, err error) {
 	var st unix.Statfs_t
 	for {
@@ -31,5 +31,5 @@ func freeOn(dir *os.File) (bytes, files int64, err error) {
 	return int64(st.Bavail) * st.Frsize, int64(st.Ffree), err
 }
 
-// again is a name under which what is open can be opened once more.
+// again returns a name under which the open file can be opened once more.
 func again(held *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", held.Fd()) }

@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// toDisk writes out what it can: elsewhere nothing runs from the cache.
+// toDisk writes out only the file. That is enough, because outside Linux nothing runs from the cache.
 func toDisk(file *os.File) error { return file.Sync() }
 
-// freeOn does not know.
+// freeOn does not know the free space here, and reports unlimited space.
 func freeOn(*os.File) (bytes, files int64, err error) { return math.MaxInt64, -1, nil }
 
-// again is a name under which what is open can be opened once more.
+// again returns a name under which the open file can be opened once more.
 func again(held *os.File) string { return held.Name() }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The bits of an entry's mode that stay: only the owner may write, no set-id, no sticky bit.
+// The modes of unpacked entries. An entry keeps only its keptBits: no write bit except the owner's, no set-id bit, no
+// sticky bit. Every file also gets fileBits, and every directory the bits in directory.
 const (
 	keptBits  = 0o755
 	fileBits  = 0o400
@@ -22,13 +23,13 @@ func traits(header *tar.Header) *dirTraits {
 	return &dirTraits{mode: fs.FileMode(header.Mode)&keptBits | directory, time: timeOf(header)}
 }
 
-// timeOf keeps a time within what every file system can keep.
+// timeOf returns the entry's time, limited to the range that every file system can store.
 func timeOf(header *tar.Header) time.Time {
 	const latest = 1<<32 - 1
 	return time.Unix(min(max(header.ModTime.Unix(), 0), latest), int64(header.ModTime.Nanosecond()))
 }
 
-// directory makes a directory, unless it exists.
+// directory makes a directory, unless it exists. It replaces anything else that has the name.
 func (u *unpacker) directory(base string, header *tar.Header) error {
 	here := u.at.dir()
 	if info, err := here.Lstat(base); err != nil || !info.IsDir() {
@@ -42,7 +43,7 @@ func (u *unpacker) directory(base string, header *tar.Header) error {
 	return u.note(u.at.full(base), traits(header))
 }
 
-// leaf makes an entry that is not a directory, and replaces an existing one.
+// leaf makes an entry that is not a directory. It replaces an existing entry.
 func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) error {
 	if err := u.removeExisting(base); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) erro
 	return u.note(full, nil)
 }
 
-// removeExisting removes an entry that is already there under the name.
+// removeExisting removes the entry that already has the name, if any.
 func (u *unpacker) removeExisting(base string) error {
 	if err := u.at.dir().RemoveAll(base); err != nil {
 		return hostile(err, base)
@@ -84,7 +85,7 @@ func (u *unpacker) file(base string, header *tar.Header, content io.Reader) erro
 		return err
 	}
 	n, err := u.write(file, content)
-	u.limits.Bytes -= n // holes, too: they cost time
+	u.limits.Bytes -= n // count holes too, because they cost time
 	err = errors.Join(err, file.Chmod(fs.FileMode(header.Mode)&keptBits|fileBits), file.Close())
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (u *unpacker) file(base string, header *tar.Header, content io.Reader) erro
 
 func tooManyBytes() *Error { return problem(TooLarge, "its layers hold too many bytes") }
 
-// link gives a file that is there one more name. It must be a file or a link: directories have one name.
+// link gives an existing file or symbolic link one more name. It refuses a directory, which can have only one name.
 func (u *unpacker) link(old, full string) error {
 	name, err := entryName(old)
 	if err != nil {
@@ -114,7 +115,7 @@ func (u *unpacker) link(old, full string) error {
 	return u.at.stack[0].dir.Link(u.at.full(base), full)
 }
 
-// hostile turns what the system says about a name that a stranger wrote into an error about the image.
+// hostile turns a system error about a name that a stranger wrote into an error about the image.
 func hostile(err error, name string) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err

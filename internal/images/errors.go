@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// Code says what kind of thing went wrong.
+// Code is the kind of an Error.
 type Code string
 
 // The codes of an Error.
 const (
 	BadReference Code = "bad_reference" // the text names no image
-	Unpinned     Code = "unpinned"      // a tag, and the operator did not allow to follow it
+	Unpinned     Code = "unpinned"      // a tag that the operator did not allow us to follow
 	NotFound     Code = "not_found"     // no such file, image, tag or digest
-	Unsafe       Code = "unsafe"        // another user, or a parent, could replace it
-	Denied       Code = "denied"        // the registry wants other credentials, or the file system other rights
-	Unreachable  Code = "unreachable"   // there is no registry, or it is broken
-	Slow         Code = "slow"          // it brings nothing
-	Astray       Code = "astray"        // it sends us where we do not go
-	Mismatch     Code = "mismatch"      // it is not what its digest or its size says
+	Unsafe       Code = "unsafe"        // another user, or a parent, could replace the file
+	Denied       Code = "denied"        // the registry refuses our credentials, or the file system refuses access
+	Unreachable  Code = "unreachable"   // the registry does not exist or does not work
+	Slow         Code = "slow"          // the registry sends next to nothing, or the deadline has passed
+	Astray       Code = "astray"        // the registry leads to an address that we do not contact
+	Mismatch     Code = "mismatch"      // the content does not match its digest or its size
 	Malformed    Code = "malformed"     // not an image, or an archive that no builder makes
-	TooLarge     Code = "too_large"     // beyond a bound
-	NoRoom       Code = "no_room"       // the disk's floor would be reached
-	NoPlatform   Code = "no_platform"   // an image for other machines
+	TooLarge     Code = "too_large"     // the image exceeds a bound
+	NoRoom       Code = "no_room"       // the image would take the disk below its floor
+	NoPlatform   Code = "no_platform"   // the image is for other machines only
 )
 
-// Error says what happened to which image, and what to do.
+// Error tells which image failed, how, and which step may help.
 type Error struct {
 	Code  Code
 	Image string // the reference as it was given
 	What  string
 	Next  string
-	Err   error // what the system or the network said; may be nil
+	Err   error // from the system or the network; may be nil
 }
 
 func (e *Error) Error() string {
@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// next is the next step for an error of this kind, where nothing better is known.
+// next holds the usual next step for each Code, unless the error knows a better step.
 var next = map[Code]string{
 	Mismatch:    "the cache is unharmed; try again, and if it stays, do not trust the source",
 	Malformed:   "export the image again, or use another",
@@ -67,17 +67,17 @@ func problem(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, What: fmt.Sprintf(format, args...), Next: next[code]}
 }
 
-// because is the same with the error behind it.
+// because returns a problem that wraps err.
 func because(err error, code Code, format string, args ...any) *Error {
 	e := problem(code, format, args...)
 	e.Err = err
 	return e
 }
 
-// maxQuoted is how much of a foreign name an error shows.
+// maxQuoted bounds how many bytes of a foreign name an error shows.
 const maxQuoted = 128
 
-// quoted is a name that a stranger wrote.
+// quoted makes a name that a stranger wrote safe to show.
 func quoted(name string) string {
 	if len(name) > maxQuoted {
 		return fmt.Sprintf("%q…", name[:maxQuoted])

@@ -9,13 +9,13 @@ import (
 	"path"
 )
 
-// files is a layout of the operator's: a directory, or an archive of one.
+// files is an image layout of the operator: a directory, or an archive of such a directory.
 type files interface {
-	open(name string) (io.ReadCloser, int64, error) // fs.ErrNotExist if there is none
+	open(name string) (io.ReadCloser, int64, error) // fs.ErrNotExist if the layout has no such file
 	Close() error
 }
 
-// folder is a layout in a directory. It is the operator's, but its index may not lead out of it.
+// folder is a layout in a directory. The directory is the operator's, but its index may not lead out of it.
 type folder struct{ root *os.Root }
 
 func openFolder(place *os.File) (*folder, error) {
@@ -49,13 +49,13 @@ func (f *folder) open(name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// member is where a file of an archive lies in it.
+// member says where a file lies in an archive.
 type member struct {
 	offset, size int64
-	link         string // of a symbolic link: what it leads to
+	link         string // the member to which a link leads; empty if it is no link
 }
 
-// archive is an archive whose members are read in place, in any order.
+// archive is a tar archive whose members are read in place, in any order.
 type archive struct {
 	file    *os.File
 	members map[string]member
@@ -77,7 +77,8 @@ func openArchive(place *os.File, info fs.FileInfo) (*archive, error) {
 	return a, nil
 }
 
-// index notes where each member is. The tar reader reads a block at a time, so after a header the file is at the content.
+// index notes where each member lies. The tar reader reads one block at a time, so after a header the file's offset is
+// at the content.
 func (a *archive) index() error {
 	reader := tar.NewReader(a.file)
 	for {
@@ -126,7 +127,7 @@ func (a *archive) open(name string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(io.NewSectionReader(a.file, m.offset, m.size)), m.size, nil
 }
 
-// unreadable says why a path of the operator's is of no use.
+// unreadable turns a failure to open a path of the operator into an Error.
 func unreadable(err error, what string) *Error {
 	e := because(err, NotFound, "%s", what)
 	if errors.Is(err, fs.ErrPermission) {
@@ -135,7 +136,7 @@ func unreadable(err error, what string) *Error {
 	return e
 }
 
-// small reads a whole file that has to be small.
+// small reads a whole file, if it is no larger than maxDocument.
 func small(from files, name string) ([]byte, error) {
 	r, size, err := from.open(name)
 	if err != nil {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// flight is one download of an image, for all callers that wait for it.
+// flight is one download of an image, shared by all callers that wait for it.
 type flight struct {
 	end     context.CancelCauseFunc
 	done    chan struct{}
-	image   *Image // held until the last one left, so that it is still there for each
+	image   *Image // held until the last caller has left, so that each caller still finds it
 	err     error
-	waiting int // guarded by Cache.mu
+	waiting int // how many callers wait; guarded by Cache.mu
 }
 
 var errNobodyWaits = fmt.Errorf("nobody waits for the image any more: %w", context.Canceled)
 
-// board joins the flight of a reference, or begins it.
+// board joins the flight for a reference, or begins it.
 func (c *Cache) board(ctx context.Context, ref Ref) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Cache) board(ctx context.Context, ref Ref) *flight {
 	return f
 }
 
-// giveUp ends the flight with its last passenger, and waits until it has ended.
+// giveUp takes one caller off the flight. The last caller ends the flight, and waits until it has ended.
 func (c *Cache) giveUp(ref Ref, f *flight) {
 	c.mu.Lock()
 	f.waiting--
@@ -53,7 +53,7 @@ func (c *Cache) giveUp(ref Ref, f *flight) {
 	f.end(errNobodyWaits)
 	<-f.done
 	if f.image != nil {
-		_ = f.image.Close() // closing the file unlocks it even if that returns an error
+		_ = f.image.Close() // closing the file unlocks it, even if Close returns an error
 	}
 }
 

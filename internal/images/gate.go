@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// gate carries every request for one registry, also requests that the registry causes by a redirect or by naming a token
-// server.
+// gate carries every request for one registry, including requests that the registry causes by a redirect or by naming a
+// token server.
 type gate struct {
 	inner    http.RoundTripper
-	own      *http.Transport // to be closed with the gate; nil if the transport is the caller's
+	own      *http.Transport // closed with the gate; nil if the caller brought the transport
 	registry string          // host, and port if it has one
 	patience time.Duration
 }
@@ -51,8 +51,8 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// admit decides where we go: with https anywhere but to addresses of private networks that the registry does not live at
-// itself, with http to a registry on this machine only.
+// admit decides which addresses we contact. With https: the registry itself, and any other host that is not private.
+// With http: only the registry, and only if it is on this machine.
 func (g *gate) admit(request *http.Request) error {
 	u := request.URL
 	home := u.Host == g.registry
@@ -72,7 +72,8 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
 }
 
-// private is about addresses in a reference to them. A name that resolves to one needs its certificate.
+// private reports whether host is written as a private address, or is localhost. A name that resolves to a private
+// address is not private here, because its server needs a certificate for that name.
 func private(host string) bool {
 	address, err := netip.ParseAddr(host)
 	if err != nil {
@@ -82,7 +83,7 @@ func private(host string) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast()
 }
 
-// steady reads the body of a response up to a bound, and gives up when it comes too slowly.
+// steady reads the body of a response up to a bound, and gives up if the body comes too slowly.
 type steady struct {
 	body     io.ReadCloser
 	ctx      context.Context
@@ -92,7 +93,7 @@ type steady struct {
 
 	timer  *time.Timer
 	since  time.Time
-	waited time.Duration // since got was zero; what its reader takes for itself does not count
+	waited time.Duration // time spent waiting for the registry since got was zero, without the reader's own time
 	got    int64
 }
 
@@ -100,7 +101,7 @@ func tooSlow(patience time.Duration) *Error {
 	return problem(Slow, "the registry brought next to nothing within %v", patience)
 }
 
-// watch begins a wait, and rest ends it: n bytes have come.
+// watch begins a wait for the registry. rest ends it, after n bytes have come.
 func (s *steady) watch() {
 	s.since = time.Now()
 	s.timer = time.AfterFunc(s.patience, func() { s.cancel(tooSlow(s.patience)) })
@@ -148,7 +149,7 @@ func (s *steady) Close() error {
 
 type boundKey struct{}
 
-// withBound lets the body of a response have more, or less, than a document.
+// withBound sets how many bytes the body of a response may have, instead of maxDocument.
 func withBound(ctx context.Context, n int64) context.Context {
 	return context.WithValue(ctx, boundKey{}, n)
 }

@@ -16,27 +16,27 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Image is a root filesystem that is held until Release.
+// Image is a root filesystem that is held until Close.
 type Image struct {
 	Dir       string // the root directory; its content must not be changed
-	Digest    string // of its configuration, which pins all that is in it; empty for a directory of the operator's
-	Reference string // what it was by its digest, for a registry; elsewhere as it was given
+	Digest    string // of its configuration, which pins the whole content; empty for a directory of the operator
+	Reference string // with the digest, for an image from a registry; otherwise as it was given
 	Env       []string
-	Volumes   []string // where the image wants room to write: absolute paths in it, which may lead over links
+	Volumes   []string // where the image wants room to write: absolute paths within it, which may lead over links
 	Skipped   int64    // devices, FIFOs and sockets that were left out
 
 	pin, root *os.File
 }
 
-// Pin is the open file whose lock holds the image, for a process that outlives this one. It is nil for a directory of the
-// operator's, and of no use after Close.
+// Pin returns the open file whose lock holds the image. A process that outlives this one can inherit it. Pin returns
+// nil for a directory of the operator. The file is of no use after Close.
 func (i *Image) Pin() *os.File { return i.pin }
 
-// Root is the root directory, opened. Whatever comes to lie at Dir, Root stays the directory that was found. It is of no use after
-// Close.
+// Root returns the open root directory. It stays the directory that was found, even if something else lies at Dir
+// later. It is of no use after Close.
 func (i *Image) Root() *os.File { return i.root }
 
-// Close unlocks the image: the cache may remove it then. It may be called more than once.
+// Close unlocks the image; then the cache may remove it. Close may be called more than once.
 func (i *Image) Close() error {
 	var errs []error
 	for _, held := range []**os.File{&i.pin, &i.root} {
@@ -48,7 +48,7 @@ func (i *Image) Close() error {
 	return errors.Join(errs...)
 }
 
-// record is the file beside the tree of an image.
+// record is the content of the file beside the tree of an image.
 type record struct {
 	Config  string   `json:"config"`
 	Env     []string `json:"env"`
@@ -63,7 +63,7 @@ const (
 	pinName    = "used"
 )
 
-// recordOf takes what is of use from a configuration that a stranger wrote.
+// recordOf takes the useful parts from a configuration that a stranger wrote.
 func recordOf(config *v1.ConfigFile, digest v1.Hash, found facts) record {
 	r := record{Config: digest.String(), facts: found}
 	for _, pair := range config.Config.Env {
@@ -89,11 +89,11 @@ func (r record) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, recordName), raw, 0o600)
 }
 
-// errDamaged says that an image in the cache is not whole.
+// errDamaged means that an image in the cache is not whole.
 var errDamaged = errors.New("it is damaged in the cache")
 
-// load finds an image in its directory and holds it. The cache is locked. Only errDamaged says that the image is of no use;
-// of any other error nothing follows for it.
+// load finds an image in its directory and holds it. The caller has locked the cache. errDamaged means that the image
+// is unusable; any other error says nothing about the image.
 func load(dir string) (*Image, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, recordName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +124,7 @@ func load(dir string) (*Image, error) {
 	return image, nil
 }
 
-// openTree opens the root directory of an image. The directory around it is ours alone.
+// openTree opens the root directory of an image. The directory around it belongs to us alone.
 func openTree(dir string) (*os.File, error) {
 	root, err := os.OpenFile(filepath.Join(dir, treeName), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	for _, gone := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP} {

@@ -50,7 +50,7 @@ func notLayout(err error) error {
 	return e
 }
 
-// pick finds the manifest that the reference means. A digest need not be in the index.
+// pick returns the digest of the manifest that the reference means. A digest in the reference need not be in the index.
 func (l *layout) pick(all []v1.Descriptor) (v1.Hash, error) {
 	if l.digest != (v1.Hash{}) {
 		return l.digest, nil
@@ -104,7 +104,7 @@ func (l *layout) open(_ context.Context, b blob) (io.ReadCloser, error) {
 	return r, err
 }
 
-// blobName is made of a digest that was parsed as one.
+// blobName returns where the layout keeps the blob with this digest. It accepts only a well-formed sha256 digest.
 func blobName(digest v1.Hash) (string, error) {
 	if digest.Algorithm != "sha256" || len(digest.Hex) != 64 || strings.Trim(digest.Hex, "0123456789abcdef") != "" {
 		return "", problem(Malformed, "%s is no sha256 digest", quoted(digest.String()))
@@ -112,7 +112,7 @@ func blobName(digest v1.Hash) (string, error) {
 	return "blobs/sha256/" + digest.Hex, nil
 }
 
-// fromFile opens what a path of the operator's leads to.
+// fromFile opens the layout or the archive at a path of the operator.
 func (c *Cache) fromFile(ref Ref) (source, error) {
 	place, info, err := c.openLocal(ref.path)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"torno/internal/trust"
 )
 
-// openLocal opens a place of the operator's, once. Only that handle is used, whatever comes to lie at its path. Only
-// trusted users may lead there, and no parent.
+// openLocal opens a place of the operator, once. From then on only that handle is used, whatever comes to lie at the
+// path. It refuses a path that an untrusted user could lead elsewhere, and a place that Options.Apart refuses because a
+// parent could reach it.
 func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	held, err := trust.Places().Open(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
@@ -31,7 +32,8 @@ func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	return held, info, nil
 }
 
-// ownAlone is for files in a place of the operator's: their content is trusted like the operator's own word.
+// ownAlone refuses a file in a place of the operator if another user could change it, because its content is trusted
+// like the operator's own word.
 func ownAlone(name string, info fs.FileInfo) error {
 	if err := trust.Places().CheckFile(name, info); err != nil {
 		return because(err, Unsafe, "another user could exchange what is in it")
@@ -39,7 +41,7 @@ func ownAlone(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// directoryImage is a directory of the operator's, used where it lies.
+// directoryImage makes an Image of a directory of the operator, and uses the directory where it lies.
 func (c *Cache) directoryImage(ref Ref) (*Image, error) {
 	held, info, err := c.openLocal(ref.path)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpacked reads what may be packed with gzip or zstd: it looks, since what a manifest says of it may be wrong.
+// unpacked unpacks a stream that may be packed with gzip or zstd. It recognises them by the first bytes, because the
+// manifest may name the wrong one.
 func unpacked(r io.Reader) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	begin, err := buffered.Peek(4)
@@ -34,7 +35,7 @@ func unpacked(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(buffered), nil
 }
 
-// badStream is about what cannot be unpacked.
+// badStream turns an error of unpacking into an error about the image, if the image is to blame.
 func badStream(err error) error {
 	switch {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
@@ -45,7 +46,7 @@ func badStream(err error) error {
 	return err
 }
 
-// bounded fails when more comes than is left of a bound. Its error is about the image.
+// bounded fails when more bytes come than left allows. Its error is about the image.
 type bounded struct {
 	from io.Reader
 	left *int64

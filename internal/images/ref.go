@@ -11,7 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// kind is where an image comes from.
+// kind tells where an image comes from.
 type kind int
 
 const (
@@ -21,24 +21,24 @@ const (
 	fromArchive
 )
 
-// Ref names an image. The zero Ref names none.
+// Ref names an image. The zero Ref names no image.
 type Ref struct {
 	text   string
 	kind   kind
 	path   string // absolute and clean; empty for a registry
 	repo   name.Repository
 	tag    string
-	digest v1.Hash // zero without one
+	digest v1.Hash // zero if the reference has no digest
 	pull   bool
 }
 
-// String is the reference as it was given.
+// String returns the reference as it was given.
 func (r Ref) String() string { return r.text }
 
-// Pinned says whether the reference can only ever mean one image, or one place of the operator's.
+// Pinned reports whether the reference can only ever mean one image, or one place of the operator.
 func (r Ref) Pinned() bool { return r.kind != fromRegistry || r.digest != v1.Hash{} }
 
-// Pulling is the same reference with the operator's word that a tag may be followed.
+// Pulling returns the same reference, with the operator's permission to follow its tag.
 func (r Ref) Pulling() Ref {
 	r.pull = true
 	return r
@@ -55,7 +55,7 @@ func badRef(text, format string, args ...any) *Error {
 	return e
 }
 
-// Parse reads a reference. One image has one spelling: paths are absolute and clean.
+// Parse reads a reference. Paths must be absolute and clean, so that one image has one spelling.
 func Parse(text string) (Ref, error) {
 	switch {
 	case text == "":
@@ -87,7 +87,8 @@ func localRef(text string, k kind, at string) (Ref, error) {
 	return Ref{text: text, kind: k, path: at}, nil
 }
 
-// layoutRef reads what follows oci:. A colon or an @ in the last part of the path begins the tag or the digest.
+// layoutRef reads the text after "oci:". In the last part of the path a colon begins the tag, and an @ begins the
+// digest.
 func layoutRef(text, rest string) (Ref, error) {
 	slash := strings.LastIndexByte(rest, '/') + 1
 	at, last := rest[:slash], rest[slash:]
@@ -114,7 +115,8 @@ func layoutRef(text, rest string) (Ref, error) {
 	return ref, nil
 }
 
-// imageName is how registries and images are called. The library takes more, and it becomes part of a URL.
+// imageName matches the names of registries and images. The library accepts more than this, but the name becomes part
+// of a URL.
 var imageName = regexp.MustCompile(`^(?:(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?/)?` +
 	`[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`)
 

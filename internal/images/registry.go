@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// registry is one image of a registry. Its readers compare what it sends with the promised digests.
+// registry is one image in a registry. The callers of open compare each part with the promised digest.
 type registry struct {
 	ref    Ref
 	client *http.Client
@@ -76,7 +76,7 @@ func (r *registry) manifest(ctx context.Context, digest v1.Hash) ([]byte, error)
 	return raw, checkDigest("manifest", digest, raw)
 }
 
-// document reads a manifest by its digest or a tag.
+// document reads a manifest or an index by its digest or by a tag.
 func (r *registry) document(ctx context.Context, name string) ([]byte, error) {
 	body, err := r.get(ctx, "manifests", name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *registry) document(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (r *registry) open(ctx context.Context, b blob) (io.ReadCloser, error) {
-	body, err := r.get(withBound(ctx, b.size+1), "blobs", b.digest.String()) // one more, which the verifier notices
+	body, err := r.get(withBound(ctx, b.size+1), "blobs", b.digest.String()) // a byte more, so that the verifier sees it
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,8 @@ func (r *registry) get(ctx context.Context, what, name string) (io.ReadCloser, e
 	return response.Body, nil
 }
 
-// brought is the content of a part. The end of a connection before the end of the content is the verifier's to judge.
+// brought is the content of a part on its way from the registry. If the content ends too early, it passes the end on
+// unchanged, because the verifier judges that.
 type brought struct {
 	io.ReadCloser
 	ctx      context.Context
@@ -134,7 +135,7 @@ func (b brought) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// network says what an error on the way to a registry means.
+// network turns an error on the way to a registry into an Error, or into the cause if ctx has ended.
 func network(ctx context.Context, err error, registry string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -151,7 +152,8 @@ func network(ctx context.Context, err error, registry string) error {
 	return because(err, Unreachable, "the registry %s cannot be reached", registry)
 }
 
-// refused says what a status means. It shows nothing else of the reply, which is a stranger's text.
+// refused turns the status of a reply into an Error. It shows nothing else of the reply, because its text is a
+// stranger's.
 func refused(status int, registry string) error {
 	switch status {
 	case http.StatusNotFound:

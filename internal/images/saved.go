@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// saved is an archive as docker saves it: it names its parts by their place.
+// saved is an archive as docker save writes it. Its manifest.json names the parts by their place in the archive.
 type saved struct{ *layout }
 
 func (s *saved) parts(context.Context) (parts, error) {

@@ -14,34 +14,34 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// blob is a part of an image: a configuration or a layer.
+// blob is a part of an image: the configuration or a layer.
 type blob struct {
-	name   string  // within an archive that docker saved; elsewhere parts are called by their digest
-	digest v1.Hash // zero for a layer that docker saved, which its configuration names by what is in it
+	name   string  // its place in an archive that docker saved; empty elsewhere, where the digest names it
+	digest v1.Hash // zero for a layer that docker saved: only the digest of its unpacked content is known
 	size   int64
 }
 
-// source is where the parts of one image come from.
+// source brings the parts of one image.
 type source interface {
-	// parts finds the image's manifest and says what belongs to it.
+	// parts finds the image's manifest and returns the parts that belong to it.
 	parts(ctx context.Context) (parts, error)
-	// open brings a part as it is stored. The caller compares.
+	// open opens a part as it is stored. The caller compares it with its digest.
 	open(ctx context.Context, b blob) (io.ReadCloser, error)
 	Close() error
 }
 
 type parts struct {
-	manifest v1.Hash // zero where there is none
+	manifest v1.Hash // zero if there is no manifest
 	config   blob
 	layers   []blob
 }
 
-// documents is the half of an OCI source that finds manifests.
+// documents is the half of an OCI source that reads manifests.
 type documents interface {
 	manifest(ctx context.Context, d v1.Hash) ([]byte, error)
 }
 
-// choose goes from a manifest or an index to the image for this machine. raw is what digest says already.
+// choose goes from a manifest or an index to the image for this machine. raw is the content that belongs to digest.
 func choose(ctx context.Context, from documents, digest v1.Hash, raw []byte) (parts, error) {
 	for range maxNested + 1 {
 		var what struct {
@@ -90,7 +90,8 @@ func readManifest(digest v1.Hash, raw []byte) (parts, error) {
 	return p, nil
 }
 
-// forThisMachine picks from an index. An entry without a platform is taken when it is the only one.
+// forThisMachine picks this machine's entry from an index. It takes an entry without a platform only if that is the
+// only entry.
 func forThisMachine(all []v1.Descriptor) (v1.Descriptor, error) {
 	var offered []string
 	for _, desc := range all {
@@ -113,7 +114,7 @@ func forThisMachine(all []v1.Descriptor) (v1.Descriptor, error) {
 		strings.Join(offered[:min(len(offered), 10)], " "))
 }
 
-// document reads a whole part that has to be small, and compares.
+// document reads a whole part, if it is small, and compares it with its digest.
 func document(ctx context.Context, from source, b blob) ([]byte, error) {
 	if b.size > maxDocument {
 		return nil, problem(TooLarge, "the configuration has %d bytes, more than %d", b.size, int64(maxDocument))

@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// bufferSize is how much of a file is in memory while it is written.
+// bufferSize is how much of a file is in memory while write copies it.
 const bufferSize = 256 << 10
 
-// zeros is a block of a hole.
+// zeros is a block of zero bytes.
 var zeros [blockSize]byte
 
-// write fills a new file. Blocks of zeros are left out: of a hole the system gives zeros back. It says how many bytes the file
-// has, and takes what is on the disk off the limits.
+// write fills a new file. It leaves out blocks of zeros, so they become holes, which the system reads as zeros. It
+// returns the size of the file, and counts only the bytes that reach the disk against the room.
 func (u *unpacker) write(file *os.File, content io.Reader) (size int64, err error) {
 	if u.buffer == nil {
 		u.buffer = make([]byte, bufferSize)
@@ -32,7 +32,7 @@ func (u *unpacker) write(file *os.File, content io.Reader) (size int64, err erro
 	return size, file.Truncate(size)
 }
 
-// fill reads until the buffer is full, or as far as there is something. Its io.EOF says that the content is at its end.
+// fill reads until the buffer is full or the content ends. It returns io.EOF when the content is at its end.
 func fill(content io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var more int
@@ -42,7 +42,7 @@ func fill(content io.Reader, buffer []byte) (n int, err error) {
 	return n, err
 }
 
-// writeBlocks writes runs of blocks that are not zero.
+// writeBlocks writes the blocks that are not all zeros.
 func (u *unpacker) writeBlocks(file *os.File, data []byte, at int64) error {
 	for len(data) > 0 {
 		hole := spanOf(data, true)
@@ -60,7 +60,8 @@ func (u *unpacker) writeBlocks(file *os.File, data []byte, at int64) error {
 	return nil
 }
 
-// spanOf is how many bytes at the beginning are blocks of zeros, or blocks that are none.
+// spanOf counts the bytes at the beginning of data that are blocks of zeros, or, if zero is false, blocks with other
+// content.
 func spanOf(data []byte, zero bool) (n int) {
 	for n < len(data) {
 		end := min(n+blockSize, len(data))

@@ -16,15 +16,17 @@ import (
 
 // store is the directory of a cache:
 //
-//	lock                   held for moments, while names appear, vanish or are looked at
-//	tmp/<random>/          what is being made or removed
+//	lock                   locked for moments, while names appear, vanish or are looked at
+//	tmp/<random>/          an image that is being made or removed
 //	rootfs/<digest>/       an image: root, image.json, and used, whose lock holds it and whose time is its last use
-//	refs/<digest>-<arch>   a link that says which image a manifest of a registry is
+//	refs/<digest>-<arch>   a link that tells which image a registry's manifest means
 //
-// Whatever is made or used has its file "used" locked by a process, shared; an image whose lock can be taken exclusively is not in use.
+// A process that makes or uses an image holds a shared lock on its file "used". If the lock can be taken exclusively,
+// the image is not in use.
 type store struct{ dir string }
 
-// openStore makes the directory. It refuses an existing directory that other users can enter.
+// openStore makes the directory, or takes an existing one. It refuses a directory of another user, and a directory that
+// other users can enter.
 func openStore(dir string) (store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return store{}, fmt.Errorf("make the image cache: %w", err)
@@ -53,7 +55,7 @@ func (s store) path(names ...string) string {
 	return filepath.Join(append([]string{s.dir}, names...)...)
 }
 
-// locked calls do with the cache locked, against this process's goroutines and other processes.
+// locked calls do while the cache is locked against the other goroutines of this process and against other processes.
 func (s store) locked(ctx context.Context, do func() error) error {
 	for {
 		file, err := lockFile(s.path("lock"), true)
@@ -70,7 +72,7 @@ func (s store) locked(ctx context.Context, do func() error) error {
 	}
 }
 
-// lockFile opens a file and locks it, alone or shared, or fails at once with EWOULDBLOCK.
+// lockFile opens a file and locks it, alone or shared. If it cannot get the lock, it fails at once with EWOULDBLOCK.
 func lockFile(name string, alone bool) (*os.File, error) {
 	how := syscall.LOCK_SH
 	if alone {
@@ -87,7 +89,8 @@ func lockFile(name string, alone bool) (*os.File, error) {
 	return file, nil
 }
 
-// use holds the image of a configuration, or returns nil. A damaged image is put aside, unless it is in use.
+// use holds the image whose configuration has this digest. It returns nil if there is none. It puts a damaged image
+// aside, unless that image is in use.
 func (s store) use(ctx context.Context, digest string) (image *Image, err error) {
 	dir := s.path("rootfs", digest)
 	err = s.locked(ctx, func() (err error) {
@@ -103,7 +106,7 @@ func (s store) use(ctx context.Context, digest string) (image *Image, err error)
 	return image, err
 }
 
-// putAside removes a damaged image. The cache is locked.
+// putAside removes a damaged image, unless it is in use. The caller has locked the cache.
 func (s store) putAside(digest string, damage error) error {
 	pin, err := lockFile(s.path("rootfs", digest, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -117,7 +120,7 @@ func (s store) putAside(digest string, damage error) error {
 	return errors.Join(err, s.sweep())
 }
 
-// temp is a directory that is being made. While it is locked, it is not swept away.
+// temp is a directory in which an image is being made. While its pin is locked, sweep leaves it alone.
 type temp struct {
 	dir string
 	pin *os.File
@@ -134,13 +137,14 @@ func (s store) temp(ctx context.Context) (t temp, err error) {
 	return t, err
 }
 
-// discard is the end of what was not published.
+// discard removes a directory that was not published.
 func (t temp) discard() {
 	os.RemoveAll(t.dir)
 	t.pin.Close()
 }
 
-// publish gives an image its name, unless another was quicker.
+// publish gives an image its name. If another maker of the same image was quicker, publish discards ours and returns
+// theirs.
 func (s store) publish(ctx context.Context, t temp, r record, digest string) (image *Image, err error) {
 	dir := s.path("rootfs", digest)
 	err = s.locked(ctx, func() error {
@@ -162,13 +166,13 @@ func (s store) publish(ctx context.Context, t temp, r record, digest string) (im
 	return image, err
 }
 
-// known says which image a manifest of a registry is.
+// known returns the digest of the image that a registry's manifest means, if the cache remembers it.
 func (s store) known(manifest v1.Hash, arch string) (digest string, ok bool) {
 	digest, err := os.Readlink(s.path("refs", manifest.Hex+"-"+arch))
 	return digest, err == nil && len(digest) == len(manifest.Hex)
 }
 
-// remember does so for known. A link is made whole or not at all.
+// remember notes for known which image a manifest means. A symbolic link is made whole or not at all.
 func (s store) remember(manifest v1.Hash, arch, digest string) error {
 	err := os.Symlink(digest, s.path("refs", manifest.Hex+"-"+arch))
 	if errors.Is(err, fs.ErrExist) {

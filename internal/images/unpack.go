@@ -12,31 +12,31 @@ import (
 	"time"
 )
 
-// unpacker makes one tree of layers, from the lowest up.
+// unpacker makes one tree out of layers, beginning with the lowest.
 type unpacker struct {
 	at     walker
-	limits Limits // what is left of them; of bytes, holes are counted
+	limits Limits // how much is left of them; holes count as bytes, too
 	work   work
-	room   *room // nil where the disk may fill up
+	room   *room // nil if the disk may fill up
 	facts  facts
 	buffer []byte
 
-	arriving int64 // what may still arrive, headers and all: of a sparse file less arrives than lies there
+	arriving int64 // how many bytes may still arrive, with headers; for a sparse file fewer arrive than it has
 
-	// Of the layer that is being unpacked:
-	mine   map[string]*dirTraits // what it has brought; nil for what is no directory
-	opaque map[string]bool       // directories of which it has hidden all that lower layers brought
-	names  int                   // bytes of names in both
+	// About the layer that is being unpacked:
+	mine   map[string]*dirTraits // the entries that it has brought; nil for an entry that is no directory
+	opaque map[string]bool       // the directories in which it has hidden everything from lower layers
+	names  int                   // bytes of the names in mine and opaque
 }
 
 // facts are the findings of unpacking.
 type facts struct {
-	Disk    int64 `json:"disk"` // about what the tree takes
+	Disk    int64 `json:"disk"` // about how many bytes the tree takes
 	Files   int64 `json:"files"`
-	Skipped int64 `json:"skipped"` // devices, FIFOs, sockets, and what has no name
+	Skipped int64 `json:"skipped"` // devices, FIFOs, sockets, and entries of an unknown type
 }
 
-// dirTraits are given to a directory when nothing is put into it any more.
+// dirTraits are the mode and the time that settle gives to a directory, once nothing more is put into it.
 type dirTraits struct {
 	mode fs.FileMode
 	time time.Time
@@ -52,7 +52,7 @@ func newUnpacker(root *os.Root, limits Limits) *unpacker {
 
 func (u *unpacker) close() { u.at.cut(1) }
 
-// layer unpacks the entries of a layer. It need not read its stream to the end.
+// layer unpacks the entries of a layer. It may return before it has read the stream to its end.
 func (u *unpacker) layer(ctx context.Context, r io.Reader) error {
 	u.mine, u.opaque, u.names, u.work.ctx = map[string]*dirTraits{}, map[string]bool{}, 0, ctx
 	reader := tar.NewReader(r)
@@ -75,7 +75,7 @@ func (u *unpacker) layer(ctx context.Context, r io.Reader) error {
 	return context.Cause(ctx)
 }
 
-// notTar keeps an error that says more than the tar reader's.
+// notTar turns an error of the tar reader into an error about the image, and keeps an error that says more.
 func notTar(err error) error {
 	if errors.Is(err, tar.ErrHeader) {
 		return because(err, Malformed, "a layer is no tar archive")
@@ -83,7 +83,7 @@ func notTar(err error) error {
 	return badStream(err)
 }
 
-// count takes one file off the limit.
+// count takes one file off the limit, and its block from the room.
 func (u *unpacker) count() error {
 	if u.limits.Files--; u.limits.Files < 0 {
 		return problem(TooLarge, "it holds too many files")
@@ -96,7 +96,7 @@ const (
 	blockSize = 4096
 	whiteout  = ".wh."
 	opaque    = ".wh..wh..opq"
-	metadata  = ".wh..wh." // what aufs keeps for itself
+	metadata  = ".wh..wh." // the beginning of names that aufs uses for itself
 )
 
 func (u *unpacker) entry(header *tar.Header, content io.Reader) error {
@@ -126,7 +126,7 @@ func (u *unpacker) entry(header *tar.Header, content io.Reader) error {
 	return u.leaf(base, header, content)
 }
 
-// entryName is a name within the tree, without a slash at either end; "" is the tree itself.
+// entryName returns the name of an entry within the tree, without a slash at either end; "" is the tree itself.
 func entryName(name string) (string, error) {
 	if len(name) > maxPath {
 		return "", problem(Malformed, "a layer holds the name %s, longer than %d bytes", quoted(name), maxPath)
@@ -146,13 +146,13 @@ func (u *unpacker) rootEntry(header *tar.Header) error {
 	return u.note(".", traits(header))
 }
 
-// note remembers what this layer has brought.
+// note remembers that this layer has brought an entry.
 func (u *unpacker) note(full string, t *dirTraits) error {
 	u.mine[full] = t
 	return u.keep(full)
 }
 
-// keep takes a name that is remembered off the bound.
+// keep counts a remembered name against the bound maxNames.
 func (u *unpacker) keep(name string) error {
 	if u.names += len(name); u.names > maxNames {
 		return problem(TooLarge, "the names of a layer take more than %d bytes", int64(maxNames))
@@ -160,7 +160,7 @@ func (u *unpacker) keep(name string) error {
 	return nil
 }
 
-// settle gives the directories of a layer their modes and times.
+// settle gives the directories that the layer has brought their modes and times.
 func (u *unpacker) settle() error {
 	root := u.at.stack[0].dir
 	for full, t := range u.mine {
@@ -172,7 +172,7 @@ func (u *unpacker) settle() error {
 		}
 		info, err := root.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-			continue // the layer has replaced it, or the way to it
+			continue // the layer has replaced it, or a directory above it
 		}
 		if err != nil {
 			return err

@@ -11,7 +11,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// verifier reads a part of an image and fails at its end, or beyond it, if it is not what was promised.
+// verifier reads a part of an image. If the part does not match its digest and size, the verifier fails at the part's
+// end or beyond it.
 type verifier struct {
 	from   io.Reader
 	part   blob
@@ -48,7 +49,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end says what the end of the stream means.
+// end judges the end of the stream: it returns io.EOF if the part is complete and matches.
 func (v *verifier) end(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
@@ -59,7 +60,7 @@ func (v *verifier) end(err error) error {
 	return same(v.what, v.part.digest, v.hash)
 }
 
-// same is io.EOF if the digest is right. A zero digest promises nothing.
+// same returns io.EOF if the digest matches, or an error. A zero digest promises nothing, so everything matches it.
 func same(what string, want v1.Hash, got hash.Hash) error {
 	if want == (v1.Hash{}) {
 		return io.EOF
@@ -75,7 +76,7 @@ func digestOf(raw []byte) v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum[:])}
 }
 
-// checkDigest compares a whole document.
+// checkDigest compares a whole document with its digest.
 func checkDigest(what string, want v1.Hash, raw []byte) error {
 	if have := digestOf(raw); have != want {
 		return problem(Mismatch, "the %s should be %s, but is %s", what, want, have)
@@ -83,7 +84,7 @@ func checkDigest(what string, want v1.Hash, raw []byte) error {
 	return nil
 }
 
-// alive stops reading when no caller waits for the image any more.
+// alive stops reading when ctx ends, because the deadline has passed or no caller waits for the image any more.
 type alive struct {
 	ctx context.Context
 	io.Reader

@@ -8,30 +8,31 @@ import (
 	"strings"
 )
 
-// level is a directory that is held on the way down.
+// level is a directory that the walker holds open on its way down.
 type level struct {
 	name string
 	full string // its name from the root, "" for the root
 	dir  *os.Root
 }
 
-// walker walks a tree by handle. It follows links as if the tree's root were the system's, so that no link leads out; and each
-// handle is an os.Root, which would refuse a link that did.
+// walker walks a tree by handle. It follows links as if the tree's root were the system's root, so that no link leads
+// out. Each handle is an os.Root, which would refuse a link that did lead out.
 //
-// The stack holds the directories from the root to where the walker is. Entries that follow each other in a layer mostly
-// lie near each other, so most of it can stay. Only what lies in the lowest directory is ever removed, never a level.
+// The stack holds the directories from the root to the walker's place. Entries that follow each other in a layer mostly
+// lie near each other, so most of the stack can stay. Entries are removed only from the lowest directory, so no level
+// of the stack is ever removed.
 type walker struct {
 	stack []level
-	made  func() error            // counts a directory that had to be made
+	made  func() error            // counts a directory that the walker had to make
 	spend func(steps int64) error // counts work
 }
 
 func (w *walker) dir() *os.Root { return w.stack[len(w.stack)-1].dir }
 
-// full is the name, from the root, of what lies where the walker is.
+// full returns the name, from the root, of an entry in the walker's place.
 func (w *walker) full(base string) string { return path.Join(w.stack[len(w.stack)-1].full, base) }
 
-// cut closes what is deeper than n levels.
+// cut closes all levels but the first n.
 func (w *walker) cut(n int) {
 	for len(w.stack) > n {
 		w.dir().Close()
@@ -39,7 +40,7 @@ func (w *walker) cut(n int) {
 	}
 }
 
-// enter goes from the root to a directory, which is made if it may be.
+// enter goes from the root to a directory. With create, it makes the directories that are missing.
 func (w *walker) enter(dir string, create bool) error {
 	rest, depth, links := split(dir), 0, 0
 	for len(rest) > 0 {
@@ -77,7 +78,7 @@ func (w *walker) enter(dir string, create bool) error {
 	return nil
 }
 
-// step goes down by one name, or says where the link of that name leads.
+// step goes down by one name. If the name is a link, it stays and returns the link's target.
 func (w *walker) step(name string, create bool) (target string, err error) {
 	if err := w.spend(1); err != nil {
 		return "", err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// whiteout removes what lower layers have brought, never what this one has.
+// whiteout removes entries that lower layers have brought, never entries of this layer.
 func (u *unpacker) whiteout(parent, base string) error {
 	gone := strings.TrimPrefix(base, whiteout)
 	if base != opaque && (gone == "" || gone == "." || gone == "..") {
@@ -27,8 +27,8 @@ func (u *unpacker) whiteout(parent, base string) error {
 	return u.purge(u.at.dir(), gone, u.at.full(gone))
 }
 
-// hide removes all that lower layers have brought into the directory where the walker is. Afterwards only this layer brings
-// something there, so a second time there is nothing to do.
+// hide removes everything that lower layers have brought into the walker's directory. From then on only this layer adds
+// entries there, so a second call has nothing to do.
 func (u *unpacker) hide(full string) error {
 	if u.opaque[full] {
 		return nil
@@ -40,7 +40,7 @@ func (u *unpacker) hide(full string) error {
 	return u.keep(full)
 }
 
-// purge removes a file or a tree, but not what this layer has brought.
+// purge removes a file or a tree, except the entries that this layer has brought.
 func (u *unpacker) purge(in *os.Root, name, full string) error {
 	if err := u.work.spend(1); err != nil {
 		return err

@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// Unpacking costs what a stranger wrote. So every entry of a layer pays for a constant amount of work, and each name that is
-// looked at is taken from that: an honest image uses a few steps for each of its entries.
+// A stranger decides how much work unpacking is. So every entry of a layer earns a constant number of steps, and each
+// name that is looked at costs steps. An honest image needs a few steps for each of its entries.
 const (
 	firstSteps    = 100_000
 	stepsForEntry = 32
 )
 
-// work counts how much unpacking an image may still do.
+// work counts how many steps an image may still take to unpack.
 type work struct {
-	ctx   context.Context // ends it: by its deadline, or when the last caller has given up
+	ctx   context.Context // ends at the deadline, or when the last caller has given up
 	left  int64
 	spent int64
 }
@@ -33,24 +33,24 @@ func (w *work) spend(steps int64) error {
 	return nil
 }
 
-// Floor is the space that stays free on the file system of the cache. The zero Floor lets it fill up.
+// Floor is the space that must stay free on the file system of the cache. With the zero Floor the cache may fill it up.
 type Floor struct {
 	Bytes int64
-	Files int64 // inodes, where the file system has a fixed number of them
+	Files int64 // inodes, if the file system has a fixed number of them
 }
 
-// askEach is how many bytes are written between two looks at what is free.
+// askEach is how many bytes are written between two looks at the free space.
 const askEach = 8 << 20
 
-// room sees to it that unpacking stops before the floor is reached, and not below it: there the watcher would end sandboxes
-// that have written nothing.
+// room stops unpacking before the free space reaches the floor. Below the floor the watcher would end sandboxes that
+// have written nothing.
 type room struct {
 	dir     *os.File
 	floor   Floor
 	unasked int64
 }
 
-// take is told of bytes that are going to be written.
+// take counts bytes that are about to be written, and looks at the free space after each askEach of them.
 func (r *room) take(bytes int64) error {
 	if r == nil {
 		return nil
@@ -62,7 +62,7 @@ func (r *room) take(bytes int64) error {
 	return r.ask()
 }
 
-// ask looks at what is free. Others may be unpacking too, so a part more than the floor has to be.
+// ask refuses if little more than the floor is free, because others may be unpacking at the same time.
 func (r *room) ask() error {
 	if r.floor == (Floor{}) {
 		return nil

@@ -4,7 +4,7 @@ package initproc
 
 import "torno/internal/agent/adapter"
 
-// adapted starts an agent for its adapter, with the same care as init starts the adapter.
+// adapted starts an agent for its adapter, as carefully as init starts the adapter.
 func adapted(argv, env []string, stdin, stdout int) (pid int, cannot *adapter.Cannot) {
 	pid, c := startProgram(argv, env, stdin, stdout, nil)
 	if c != nil {

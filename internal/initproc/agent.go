@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of a program that did not run, as every shell has them.
+// These are the exit codes of a program that did not run, as every shell has them.
 const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 )
 
-// cannotRun is why a program did not run, in words and as an exit code.
+// cannotRun says why a program did not run, in words and as an exit code.
 type cannotRun struct {
 	code int
 	why  string
@@ -34,7 +34,8 @@ func notExecutable(format string, args ...any) *cannotRun {
 	return &cannotRun{codeNotExecutable, "cannot run " + fmt.Sprintf(format, args...)}
 }
 
-// start runs the agent in a session of its own, with what prepare has made of this process, and returns its pid.
+// start runs the agent in a session of its own, under everything that prepare has set for this process. It returns the
+// agent's pid.
 func (r *run) start() (int, *cannotRun) {
 	stdout := unix.Stdout
 	if r.stdout != nil {
@@ -47,7 +48,7 @@ func (r *run) start() (int, *cannotRun) {
 	return pid, cannot
 }
 
-// startProgram finds a program and runs it, with standard error as it is.
+// startProgram finds a program and runs it, with this process's standard error.
 func startProgram(argv, env []string, stdin, stdout int, sys *syscall.SysProcAttr) (int, *cannotRun) {
 	program, cannot := lookUp(argv[0], env)
 	if cannot != nil {
@@ -64,7 +65,8 @@ func startProgram(argv, env []string, stdin, stdout int, sys *syscall.SysProcAtt
 	return pid, nil
 }
 
-// forkExec starts a program with an empty signal mask: the child has the mask of the thread that forks.
+// forkExec starts a program with an empty signal mask. The child gets the mask of the thread that forks, so forkExec
+// first empties that mask.
 func forkExec(program string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -74,8 +76,8 @@ func forkExec(program string, argv []string, attr *syscall.ProcAttr) (int, error
 	return syscall.ForkExec(program, argv, attr)
 }
 
-// lookUp finds the program as a shell would, in the agent's own PATH. Elements of it that are not absolute are passed
-// over: the workspace is no place to look for programs.
+// lookUp finds the program as a shell would, in the agent's own PATH. It skips elements of PATH that are not absolute:
+// the workspace is no place to look for programs.
 func lookUp(name string, env []string) (string, *cannotRun) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
@@ -102,7 +104,7 @@ func lookUp(name string, env []string) (string, *cannotRun) {
 	return "", cannot
 }
 
-// executable says why the kernel need not be asked to run the file, or nil.
+// executable returns nil if the kernel may be asked to run the file, and otherwise the reason why not.
 func executable(name string) *cannotRun {
 	var stat unix.Stat_t
 	err := unix.Stat(name, &stat)
@@ -120,10 +122,10 @@ func executable(name string) *cannotRun {
 	return nil
 }
 
-// maxArgument is the kernel's MAX_ARG_STRLEN, the zero byte at the end included.
+// maxArgument returns the kernel's MAX_ARG_STRLEN, which includes the zero byte at the end.
 func maxArgument() int { return 32 * os.Getpagesize() }
 
-// explain says in words what the kernel means when it refuses to execute a file that is there.
+// explain says in words why the kernel refuses to execute a file that exists.
 func explain(program string, argv, env []string, err error) *cannotRun {
 	switch {
 	case errors.Is(err, unix.E2BIG):

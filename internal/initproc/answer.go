@@ -13,18 +13,18 @@ import (
 	"torno/internal/runfile"
 )
 
-// answer says where the answer file is: name, in the directory dir beneath the handle root. The directory is opened
+// answer says where the answer file is: name, in the directory dir beneath the handle root. Init opens the directory
 // anew each time, because the agent may have exchanged it meanwhile.
 type answer struct {
 	path string // for messages
 	root int
 	dir  string
 	name string
-	left *unix.Stat_t // what could not be moved aside, nil for nothing
+	left *unix.Stat_t // the entry that could not be moved aside; nil if there is none
 }
 
-// moveAside makes sure that nothing from before this run is taken for its answer. Where that cannot be had the run goes
-// on, with a warning.
+// moveAside makes sure that nothing from before this run is taken for its answer. If it cannot, the run goes on with a
+// warning.
 func (a *answer) moveAside(warnings []string) []string {
 	dir, err := openDir(a.root, a.dir, true)
 	if err == nil {
@@ -50,13 +50,13 @@ func moveAside(dir int, name string) error {
 		return errors.New("a directory has its name")
 	}
 	err = unix.Renameat(dir, name, dir, name+runfile.PreviousSuffix)
-	if errors.Is(err, unix.EISDIR) { // an earlier child wanted it to stay
+	if errors.Is(err, unix.EISDIR) { // an earlier child has blocked the new name with a directory
 		err = unix.Unlinkat(dir, name, 0)
 	}
 	return err
 }
 
-// look describes an entry, a link itself; nil when there is none.
+// look describes a directory entry; for a link, the link itself. It returns nil if there is none.
 func look(dir int, name string) *unix.Stat_t {
 	var stat unix.Stat_t
 	if unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil {
@@ -65,8 +65,8 @@ func look(dir int, name string) *unix.Stat_t {
 	return &stat
 }
 
-// settle decides what the answer is, now that the agent has ended, and returns what has to be said about it. A file that
-// the agent wrote itself is its answer. Without one, the answer is what the agent printed.
+// settle finds the answer after the agent's end, and returns messages about it. If the agent wrote the file itself,
+// that file is the answer. Otherwise the answer is the agent's standard output.
 func (a *answer) settle(printed kept) (says []string) {
 	own, instead := a.agents()
 	if own {
@@ -85,8 +85,8 @@ func (a *answer) settle(printed kept) (says []string) {
 	return says
 }
 
-// agents says whether a file that the agent wrote is in the answer's place. If something is there that cannot be read as
-// an answer, instead names it. A directory is not named: it stays, and publish reports it.
+// agents reports whether the agent itself wrote the file at the answer's place. If something else is there that cannot
+// be read as an answer, instead names it. A directory is not named: it stays, and publish reports it.
 func (a *answer) agents() (own bool, instead string) {
 	dir, err := openDir(a.root, a.dir, false)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *answer) agents() (own bool, instead string) {
 	return false, "not a file"
 }
 
-// unchanged says whether two looks saw the same entry with the same content.
+// unchanged reports whether two looks saw the same entry with the same content.
 func unchanged(now, before *unix.Stat_t) bool {
 	return before != nil && now.Dev == before.Dev && now.Ino == before.Ino && now.Size == before.Size && now.Ctim == before.Ctim
 }
@@ -136,7 +136,7 @@ func (a *answer) publish(chunks [][]byte) error {
 	return nil
 }
 
-// writeNew writes a file that must not exist yet, and leaves none when it fails.
+// writeNew writes a file that must not exist yet. If it fails, it leaves no file.
 func writeNew(dir int, name string, chunks [][]byte) error {
 	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connection joins one connection of the agent's with one of the host's. Bytes from one end are written at the other, and
-// so is the end of the input.
+// connection joins a connection of the agent with a connection of the host. It copies bytes from each end to the other,
+// and passes on the end of the input.
 type connection struct{ ends [2]end }
 
-// end is one end, with what was read there and not yet written at the other.
+// end is one end of a connection, with the bytes that were read there and not yet written at the other end.
 type end struct {
 	fd      int
 	buffer  []byte
 	pending []byte // of buffer
-	read    bool   // there is no more to be read
+	read    bool   // nothing more can be read here
 	told    bool   // the other end was told so
-	hung    bool   // its owner has closed it; what was written before can still be read
+	hung    bool   // its owner has closed it; earlier bytes can still be read
 }
 
 func newConnection(agent, host int) *connection {
@@ -30,8 +30,8 @@ func newConnection(agent, host int) *connection {
 	return c
 }
 
-// over closes a connection that has nothing more to do: both ends have sent everything, or an end that has sent everything
-// is closed, so that nothing reads there.
+// over closes a connection that has nothing more to do, and reports whether it did. That is so if both ends have sent
+// everything. It is also so if one end has sent everything and is closed, because then nobody reads there.
 func (c *connection) over() bool {
 	done := false
 	for side := range c.ends {
@@ -45,8 +45,8 @@ func (c *connection) over() bool {
 	return done
 }
 
-// events returns the events to wait for at an end, and whether to wait there at all. The kernel reports a closed end for
-// ever, so we do not wait at a closed end while its data cannot be taken.
+// events returns the events to wait for at an end, and whether to wait there at all. The kernel reports a closed end
+// again and again. So init does not wait at a closed end while the data from it cannot be passed on.
 func (c *connection) events(side int) (events int16, wait bool) {
 	e, other := &c.ends[side], &c.ends[1-side]
 	canRead := !e.read && len(e.pending) == 0
@@ -59,7 +59,7 @@ func (c *connection) events(side int) (events int16, wait bool) {
 	return events, canRead || !e.hung
 }
 
-// progress does what an end is ready for.
+// progress reads and writes as far as an end is ready.
 func (c *connection) progress(side int, got int16) {
 	e, other := &c.ends[side], &c.ends[1-side]
 	e.hung = e.hung || got&(unix.POLLERR|unix.POLLHUP) != 0
@@ -71,7 +71,7 @@ func (c *connection) progress(side int, got int16) {
 	}
 }
 
-// take reads at an end, and writes at the other at once what goes.
+// take reads at an end, and at once writes as much as possible at the other end.
 func (c *connection) take(side int) {
 	e := &c.ends[side]
 	n, err := unix.Read(e.fd, e.buffer)
@@ -79,14 +79,14 @@ func (c *connection) take(side int) {
 	case n > 0:
 		e.pending = e.buffer[:n]
 		c.write(1 - side)
-	case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR): // the end, or as good as that
+	case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR): // the end, or an error that is as good as one
 		e.read = true
 		c.tell(side)
 	}
 }
 
-// write writes at an end what was read at the other. When the end takes nothing any more, its bytes are dropped and no more
-// are read for it.
+// write writes at an end the bytes that were read at the other end. If this end takes nothing any more, write drops
+// them, and no more are read for it.
 func (c *connection) write(side int) {
 	from := &c.ends[1-side]
 	n, err := unix.SendmsgN(c.ends[side].fd, from.pending, nil, nil, unix.MSG_NOSIGNAL)
@@ -95,16 +95,16 @@ func (c *connection) write(side int) {
 		from.pending = from.pending[n:]
 	case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR):
 		from.pending, from.read = nil, true
-		_ = unix.Shutdown(from.fd, unix.SHUT_RD) // so that its owner learns it
+		_ = unix.Shutdown(from.fd, unix.SHUT_RD) // so that its owner notices
 	}
 	c.tell(1 - side)
 }
 
-// tell passes the end of one end's input on to the other, once everything before it is written.
+// tell passes on the end of one end's input, once all bytes before it are written at the other end.
 func (c *connection) tell(side int) {
 	e := &c.ends[side]
 	if e.read && len(e.pending) == 0 && !e.told {
-		_ = unix.Shutdown(c.ends[1-side].fd, unix.SHUT_WR) // an end that is closed needs no word
+		_ = unix.Shutdown(c.ends[1-side].fd, unix.SHUT_WR) // an end that is closed needs no message
 		e.told = true
 	}
 }

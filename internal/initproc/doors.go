@@ -12,35 +12,36 @@ import (
 	"torno/internal/runfile"
 )
 
-// Where the sandbox cannot open a socket of the host's, init stands between: it listens in a private file system, asks the
-// host for a connection for each of the agent's, and copies both ways. It does the same for a port that leads to a socket; what
-// the sandbox can open, init connects to itself. All of it is one goroutine, which waits for everything at once: a thread for
-// each connection might not be had when the agent has used up the sandbox's processes.
+// If the sandbox cannot open a socket of the host, init stands between. It listens in a private file system, asks the
+// host for a connection for each connection of the agent, and copies both ways. It does the same for a port that leads
+// to a socket. If the sandbox can open the socket, init itself connects to it. One goroutine does all of this, and
+// waits for everything at once. If each connection had its own thread, init might not get one after the agent has used
+// up the sandbox's processes.
 
-// Bounds of what the agent can make init hold.
+// These bound the resources that the agent can make init hold.
 const (
-	maxConnections = 16       // at once; others wait in the queue
-	doorBacklog    = 128      // that queue
+	maxConnections = 16       // at once; others wait in the listener's queue
+	doorBacklog    = 128      // the length of their queue
 	doorBuffer     = 32 << 10 // of one direction of a connection
-	askAgain       = 10       // milliseconds until a socket is asked again whose own queue was full
+	askAgain       = 10       // milliseconds until init asks a socket again whose own queue was full
 )
 
-// doors are all sockets, and the connections through them.
+// doors holds all sockets, and the connections through them.
 type doors struct {
 	all         []*entrance
 	connections []*connection
 	most        int
 }
 
-// entrance is where the agent connects, and what it is connected to.
+// entrance is a place where the agent connects, and the socket that it is connected to.
 type entrance struct {
-	listeners []int // a socket's, a port's, or both
-	channel   int   // where the host is asked for a connection; -1 where init connects to the socket itself
+	listeners []int // at a socket, at a port, or both
+	channel   int   // where init asks the host for a connection; -1 if init connects to the socket itself
 	socket    string
-	waiting   int // a connection of the agent's for which there is none of the host's yet; -1 for none
+	waiting   int // the agent's connection that still has none of the host; -1 for none
 }
 
-// newDoors listens before the agent starts. Init's limit of open files is set already.
+// newDoors begins to listen before the agent starts. Init's limit of open files is already set.
 func newDoors(f runfile.File) (*doors, error) {
 	d := &doors{most: maxConnections}
 	listeners := 2*len(f.Doors) + len(f.Forwards)
@@ -74,7 +75,7 @@ func newDoors(f runfile.File) (*doors, error) {
 	return d, nil
 }
 
-// to is the entrance of a socket.
+// to returns the entrance of a socket, and makes it if there is none.
 func (d *doors) to(socket string) *entrance {
 	for _, e := range d.all {
 		if e.socket == socket {
@@ -109,7 +110,7 @@ func listenAt(name string) (int, error) {
 	return fd, unix.Listen(fd, doorBacklog)
 }
 
-// linkTo makes the link that leads to a socket, where the host could not: in a private file system.
+// linkTo makes the link that leads to a socket, if the host could not make it: in a private file system.
 func linkTo(socket, name string) error {
 	target := make([]byte, len(socket)+1)
 	n, err := unix.Readlink(name, target)
@@ -132,7 +133,7 @@ func linkTo(socket, name string) error {
 	return unix.Symlinkat(socket, dir, path.Base(name))
 }
 
-// serve goes on for as long as init lives.
+// serve runs for as long as init lives.
 func (d *doors) serve() {
 	for {
 		polls, ready := d.interests()
@@ -156,7 +157,7 @@ func (d *doors) serve() {
 	}
 }
 
-// patience is how long to wait: for ever, but where a socket is to be asked again.
+// patience returns how long to wait, in milliseconds: for ever, unless init must ask a socket again.
 func (d *doors) patience() int {
 	for _, e := range d.all {
 		if e.waiting >= 0 && e.channel < 0 {
@@ -166,7 +167,7 @@ func (d *doors) patience() int {
 	return -1
 }
 
-// interests are what to wait for, and what to do when it comes.
+// interests returns the events to wait for, and for each the action when it comes.
 func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 	add := func(fd int, events int16, do func(int16)) {
 		polls, ready = append(polls, unix.PollFd{Fd: int32(fd), Events: events}), append(ready, do)
@@ -190,7 +191,7 @@ func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 		for _, listener := range e.listeners {
 			add(listener, unix.POLLIN, func(int16) { d.accept(e, listener) })
 		}
-		busy++ // a place is kept for each that may come now
+		busy++ // keep a place for the connection that may come now
 	}
 	for _, c := range d.connections {
 		for side := range c.ends {
@@ -202,7 +203,8 @@ func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 	return polls, ready
 }
 
-// accept takes one connection of the agent's, and asks for one of the host's. Of two listeners of an entrance one has its turn.
+// accept takes one connection of the agent, and asks the host for one. If two listeners of an entrance are ready, only
+// one of them has its turn.
 func (d *doors) accept(e *entrance, listener int) {
 	if e.waiting >= 0 || len(e.listeners) == 0 {
 		return
@@ -211,7 +213,7 @@ func (d *doors) accept(e *entrance, listener int) {
 	if err != nil {
 		return
 	}
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // a unix socket has no such thing
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // fails on a unix socket: it has no such option
 	e.waiting = fd
 	if e.channel < 0 {
 		d.connect(e)
@@ -223,7 +225,8 @@ func (d *doors) accept(e *entrance, listener int) {
 	}
 }
 
-// connect connects to a socket that the sandbox can open itself. Where the queue there is full, it is asked again.
+// connect connects to a socket that the sandbox can open itself. If the queue of that socket is full, init asks again
+// later.
 func (d *doors) connect(e *entrance) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -242,13 +245,13 @@ func (d *doors) connect(e *entrance) {
 	}
 }
 
-// refuse closes the agent's connection: there is none of the host's for it.
+// refuse closes the agent's connection, because the host has none for it.
 func (e *entrance) refuse() {
 	unix.Close(e.waiting)
 	e.waiting = -1
 }
 
-// shut ends an entrance whose channel is closed at its other end.
+// shut ends an entrance whose channel the host has closed.
 func (e *entrance) shut() {
 	for _, listener := range e.listeners {
 		unix.Close(listener)
@@ -256,7 +259,7 @@ func (e *entrance) shut() {
 	e.listeners = nil
 }
 
-// answered takes the host's connection.
+// answered takes the connection that the host sends.
 func (d *doors) answered(e *entrance) {
 	var word [1]byte
 	rights := make([]byte, unix.CmsgSpace(4))

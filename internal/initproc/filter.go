@@ -13,8 +13,8 @@ import (
 	"torno/internal/runfile"
 )
 
-// applyFilter puts init, and with it all that it starts, under the sandbox's filter of system calls. Without one init ends the run: the
-// launcher has forgotten it, or the kernel has dropped it.
+// applyFilter puts init, and everything that it starts, under the sandbox's filter of system calls. If there is no
+// filter, init ends the run: the launcher has forgotten it, or the kernel has dropped it.
 func applyFilter() error {
 	filter, err := runfile.ReadFilter(runfile.FilterPath)
 	if err == nil {
@@ -33,7 +33,8 @@ func applyFilter() error {
 	return nil
 }
 
-// installFilter puts all threads, and the threads that they start, under a filter. no_new_privs is proved already.
+// installFilter puts all threads, and the threads that they start, under a filter. proveIdentity has already proved
+// no_new_privs.
 func installFilter(filter []byte) error {
 	program := make([]unix.SockFilter, len(filter)/runfile.StepSize)
 	if _, err := binary.Decode(filter, binary.LittleEndian, program); err != nil {

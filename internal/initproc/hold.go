@@ -13,10 +13,10 @@ import (
 	"torno/internal/runfile"
 )
 
-// errAbandoned says that the launcher closed the input of a sandbox that it never released.
+// errAbandoned says that init was never released: the launcher closed its input, or the time was up.
 var errAbandoned = errors.New("was not released")
 
-// sayHolding says that init has begun, and holds.
+// sayHolding says that init has begun, and now holds.
 func sayHolding() error {
 	if pipes.WriteAll(unix.Stderr, []byte(runfile.Holding)) != nil {
 		return errAbandoned
@@ -24,8 +24,8 @@ func sayHolding() error {
 	return nil
 }
 
-// awaitRelease waits for the release. Init has read nothing of the run yet, and the host may look at all of it from outside. It reads
-// the word, with a token where one belongs to it, and no byte after: those are the agent's.
+// awaitRelease waits for the release. Init has read nothing of the run yet, and the host may look at all of it from
+// outside. awaitRelease reads the word, with its token if it has one, and no byte after that: those are the agent's.
 func awaitRelease() (token string, err error) {
 	if err := awaitInput(runfile.HoldTime); err != nil {
 		return "", errAbandoned
@@ -41,7 +41,7 @@ func awaitRelease() (token string, err error) {
 	return "", errAbandoned
 }
 
-// readWord reads size bytes, and none after them.
+// readWord reads exactly size bytes.
 func readWord(size int) (string, error) {
 	word := make([]byte, size)
 	for have := 0; have < len(word); {
@@ -61,8 +61,8 @@ func readWord(size int) (string, error) {
 	return string(word), nil
 }
 
-// awaitInput waits until there is input, or its end, for so long. The watcher may be dead, and where the input outlives its connections
-// that is no end of it.
+// awaitInput waits until there is input, or its end, but not longer than most. The watcher may be dead, and the input
+// may outlive the watcher's connection: then its end never comes.
 func awaitInput(most time.Duration) error {
 	return awaitInputOf(unix.Stdin, most)
 }
@@ -85,7 +85,7 @@ func awaitInputOf(fd int, most time.Duration) error {
 // nullDevice is the device number of /dev/null on every Linux.
 var nullDevice = unix.Mkdev(1, 3)
 
-// closeInput gives an agent that has no input /dev/null instead of the input on which the release came.
+// closeInput gives an agent that has no input /dev/null, in place of the input on which the release came.
 func closeInput() error {
 	fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

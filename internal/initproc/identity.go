@@ -33,7 +33,8 @@ func proveIdentity() error {
 	return nil
 }
 
-// shutOut keeps the agent, which has the same uid, out of init's memory. Before the release it would keep out the host's look, too.
+// shutOut keeps the agent, which has the same uid, out of init's memory. Before the release it would also stop the
+// host's look.
 func shutOut() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return &failure{runfile.FailureIdentity, err}
@@ -75,8 +76,8 @@ func readIdentity() (identity, error) {
 	return id, err
 }
 
-// capabilities is the union of all sets. The ambient set need not be asked for: it never holds what the permitted and
-// inheritable sets do not.
+// capabilities returns the union of all capability sets. It need not ask for the ambient set, because that never holds
+// a capability that the permitted and inheritable sets do not hold.
 func capabilities() (uint64, error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -90,7 +91,8 @@ func capabilities() (uint64, error) {
 	return all, nil
 }
 
-// boundingEmpty asks for one capability after the other until the kernel knows no more.
+// boundingEmpty reports whether the bounding set is empty. It asks for one capability after the other until the kernel
+// knows no more.
 func boundingEmpty() bool {
 	for c := uintptr(0); c < 64; c++ {
 		has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)

@@ -20,9 +20,9 @@ var rlimits = map[string]int{
 	"nproc":  unix.RLIMIT_NPROC,
 }
 
-// setLimits puts init itself under the umask and the limits, and the agent inherits them. Package syscall must do it: it
-// raised the soft limit of open files when the program started, and gives the agent the old one back unless it knows
-// that the limit was set.
+// setLimits puts init itself under the umask and the limits, so that the agent inherits them. Package syscall must set
+// them: it raised the soft limit of open files when the program started. It gives the agent the old limit back, unless
+// it knows that the limit was set.
 func setLimits(umask int, limits []runfile.Rlimit) error {
 	unix.Umask(umask)
 	for _, limit := range limits {
@@ -41,7 +41,7 @@ func setLimits(umask int, limits []runfile.Rlimit) error {
 	return nil
 }
 
-// closeOnExec makes sure that the agent inherits nothing but its three streams, whatever the engine left open.
+// closeOnExec makes sure that the agent inherits only its three streams, whatever the engine left open.
 func closeOnExec() error {
 	if unix.CloseRange(uint(unix.Stderr)+1, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil

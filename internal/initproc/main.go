@@ -16,10 +16,10 @@ import (
 	"torno/internal/version"
 )
 
-// Main is the whole program. It returns the exit code when nothing but itself is left in the sandbox. With the single
-// argument "version" it prints the version and does nothing else, which makes it an agent that does nothing. With "reach"
-// and addresses it is an agent that tries to get out, with "shut" and a socket the agent of a launcher's trial, and with "agent" it is the
-// adapter of another one.
+// Main runs the whole program. It returns the exit code when nothing but itself is left in the sandbox. The first
+// argument can give it other work. With the single argument "version" it prints the version and does nothing else, so
+// it serves as an agent that does nothing. With "reach" and addresses it is an agent that tries to get out. With "shut"
+// and a socket it is the agent of a launcher's trial. With "agent" it is the adapter of another agent.
 func Main(args []string) int {
 	if len(args) > 1 && args[1] == "agent" {
 		return adapter.Main(args[2:], adapted)
@@ -46,19 +46,20 @@ func Main(args []string) int {
 	return r.run()
 }
 
-// run is one run of an agent. Its owner is the main goroutine.
+// run is one run of an agent. The main goroutine owns it.
 type run struct {
 	file     runfile.File
 	token    string           // for the end mark; "" without one
-	signals  <-chan os.Signal // for the agent
-	children <-chan os.Signal // some have ended
+	signals  <-chan os.Signal // to pass on to the agent
+	children <-chan os.Signal // tells that some children have ended
 	answer   *answer          // nil without one
 	stdout   *tee             // nil when the agent writes to ours
-	warnings []string         // what went wrong before the started line could be said
+	warnings []string         // faults from before the started line could be written
 }
 
-// prepare does everything that can fail before the agent exists; of that the hold comes first. What is the same for every run is done in
-// it: in a sandbox that was made ahead no run waits for that, and in every other one the host looks meanwhile.
+// prepare does everything that can fail before the agent exists. The hold comes first. During the hold init does the
+// work that is the same for every run. In a sandbox that was made ahead, no run waits for that work; in every other
+// one, the host looks at the sandbox meanwhile.
 func prepare(args []string) (*run, error) {
 	r := &run{}
 	r.signals, r.children = catchSignals()
@@ -70,7 +71,7 @@ func prepare(args []string) (*run, error) {
 	if r.token, err = awaitRelease(); err != nil {
 		return nil, err
 	}
-	if unready != nil { // before the release the host expects no word of it
+	if unready != nil { // not earlier: before the release the host expects no line about it
 		return nil, unready
 	}
 	if len(args) != 2 {
@@ -83,12 +84,12 @@ func prepare(args []string) (*run, error) {
 		return nil, err
 	}
 	if len(r.file.Doors)+len(r.file.Forwards) > 0 {
-		reserveThreads(1) // all of them are one thread's
+		reserveThreads(1) // one thread serves all of them
 	}
 	return r, r.setUp()
 }
 
-// getReady does what is the same for every run. It reads nothing of one.
+// getReady does the work that is the same for every run. It reads nothing of a run.
 func getReady() error {
 	if err := closeOnExec(); err != nil {
 		return err
@@ -99,7 +100,7 @@ func getReady() error {
 	if err := proveIdentity(); err != nil {
 		return err
 	}
-	// While there are few threads: gVisor goes through the filter for each of them.
+	// Do this while there are few threads: gVisor goes through the filter for each of them.
 	if err := applyFilter(); err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (r *run) readFile(nonce string) error {
 	return nil
 }
 
-// setUp proves the mounts and lets the process become what the agent will inherit.
+// setUp proves the mounts, and gives this process everything that the agent will inherit.
 func (r *run) setUp() error {
 	mounts, err := proveMounts(r.file.Mounts)
 	if err != nil {
@@ -160,9 +161,9 @@ func (r *run) setUp() error {
 	return nil
 }
 
-// run says the started line, and from there on every road ends with the agent's exit code.
+// run writes the started line. From there on it always returns the agent's exit code.
 func (r *run) run() int {
-	_ = pipes.WriteAll(unix.Stderr, runfile.StartedLine(time.Now())) // without the line, the exit code still tells
+	_ = pipes.WriteAll(unix.Stderr, runfile.StartedLine(time.Now())) // if this fails, the exit code still tells
 	for _, warning := range r.warnings {
 		warn("%s", warning)
 	}
@@ -195,8 +196,8 @@ func (r *run) run() int {
 	return told
 }
 
-// finish passes on the rest of the agent's output and writes the answer. No process is left that could touch the workspace
-// from inside.
+// finish passes on the rest of the agent's output and writes the answer. No process is left that could touch the
+// workspace from inside.
 func (r *run) finish() {
 	if r.stdout == nil {
 		return

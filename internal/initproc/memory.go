@@ -10,11 +10,11 @@ import (
 	"torno/internal/runfile"
 )
 
-// The kernel's count of what it has killed for memory in the sandbox's control group, which runtimes show read-only: in version 1, and
-// in version 2.
+// memoryCounts lists files of the sandbox's control group. In them the kernel counts the processes that it has killed
+// for memory; runtimes show them read-only. The first file is of version 1 of control groups, the second of version 2.
 var memoryCounts = []string{"/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"}
 
-// seeMemory says whether anything was killed for memory, as far as init sees its control group.
+// seeMemory returns whether the kernel has killed anything for memory, as far as init sees its control group.
 func seeMemory() runfile.Memory {
 	for _, file := range memoryCounts {
 		fd, err := unix.Open(file, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

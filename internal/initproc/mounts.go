@@ -12,10 +12,11 @@ import (
 	"torno/internal/runfile"
 )
 
-// mounts are handles on the run file's mounts, in its order, each proved to be what the host pinned, as far as can be.
+// mounts holds handles on the run file's mounts, in its order. Init has proved for each, as far as it can, that it is
+// the mount that the host pinned.
 type mounts []int
 
-// proveMounts opens every mount and compares it.
+// proveMounts opens every mount and compares it with the pinned one.
 func proveMounts(expected []runfile.Mount) (mounts, error) {
 	var proved mounts
 	for _, m := range expected {
@@ -54,7 +55,7 @@ func proveFlags(flags int64, m runfile.Mount) error {
 	switch readOnly := flags&unix.ST_RDONLY != 0; {
 	case m.Writable && readOnly:
 		return errors.New("is read-only and should be writable")
-	case !m.Writable && !readOnly && !m.Unnumbered: // that the host has proved
+	case !m.Writable && !readOnly && !m.Unnumbered: // the host has proved that for an unnumbered mount
 		return errors.New("is writable and should be read-only")
 	case m.Hardened && flags&(unix.ST_NOSUID|unix.ST_NODEV) != unix.ST_NOSUID|unix.ST_NODEV:
 		return errors.New("is not nosuid and nodev")
@@ -62,7 +63,7 @@ func proveFlags(flags int64, m runfile.Mount) error {
 	return nil
 }
 
-// enter makes the run's directory the current one, through the proved handle that holds it.
+// enter makes the run's directory the current one. It goes through the proved handle that holds the directory.
 func (m mounts) enter(f runfile.File) error {
 	dir, err := m.openDir(f, f.Dir)
 	if err == nil {
@@ -88,9 +89,9 @@ func (m mounts) openDir(f runfile.File, name string) (int, error) {
 	return openDir(root, below("/", name), false)
 }
 
-// answer is the place of the answer file, relative to a handle of its own on the mount that holds it.
+// answer returns the place of the answer file, relative to a new handle on the mount that holds it.
 func (m mounts) answer(f runfile.File) (*answer, error) {
-	i := f.MountOf(f.Answer.Path) // validated: a writable mount
+	i := f.MountOf(f.Answer.Path) // Validate has found a writable mount
 	root, err := openDir(m[i], ".", false)
 	if err != nil {
 		return nil, refuse(runfile.FailureSetup, "answer %q: %w", f.Answer.Path, err)

@@ -14,12 +14,12 @@ import (
 	"torno/internal/runfile"
 )
 
-// reachTime is how long an address may take to answer, in seconds.
+// reachTime bounds how long an address may take to answer, in seconds.
 const reachTime = 2
 
-// reach tries to connect to each address and says on standard output how that went: a line for each, in their order, with
-// runfile.Reached or the reason. It is what `watcher doctor` runs in a sandbox, and outside of one to see that the attempt
-// is a live one.
+// reach tries to connect to each address. For each it writes a line to standard output, in the same order:
+// runfile.Reached, or the reason why not. `watcher doctor` runs it in a sandbox. It also runs it outside of a sandbox,
+// to see that the attempt can succeed.
 func reach(addresses []string) int {
 	for _, address := range addresses {
 		said := runfile.Reached
@@ -33,7 +33,7 @@ func reach(addresses []string) int {
 	return 0
 }
 
-// connect takes "unix:PATH" and "tcp:IP:PORT".
+// connect connects to "unix:PATH" or "tcp:IP:PORT".
 func connect(address string) error {
 	family, to, err := parseAddress(address)
 	if err != nil {
@@ -44,7 +44,7 @@ func connect(address string) error {
 		return fmt.Errorf("socket: %w", err)
 	}
 	defer unix.Close(fd)
-	// A connect that takes longer ends with EINPROGRESS.
+	// If connect takes longer than this, it ends with EINPROGRESS.
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Sec: reachTime}); err != nil {
 		return fmt.Errorf("setsockopt: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"torno/internal/runfile"
 )
 
-// failure is an error with the code that the host is told.
+// failure is an error with the code that init tells the host.
 type failure struct {
 	why runfile.Failure
 	err error
@@ -26,7 +26,7 @@ func refuse(why runfile.Failure, format string, args ...any) error {
 	return &failure{why, fmt.Errorf(format, args...)}
 }
 
-// sayFailed is init's last word when the agent was not started.
+// sayFailed writes init's last line, if the agent was not started. It returns the exit code.
 func sayFailed(err error) int {
 	why := runfile.FailureSetup
 	var f *failure
@@ -37,16 +37,17 @@ func sayFailed(err error) int {
 	return runfile.FailedExit
 }
 
-// warn says something on the agent's standard error, where the parent will see it. It proves nothing to the host.
+// warn writes a line to the agent's standard error, so that the parent sees it. It proves nothing to the host.
 func warn(format string, args ...any) {
 	_ = pipes.WriteAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning is not worth a failure
 }
 
-// markTime is how long a stream that is not read keeps init from its end.
+// markTime is how long a stream that nobody reads may delay init's end.
 const markTime = 2 * time.Second
 
-// sayEnd marks the end of both streams. No process is left that could write after it. A mark is whole or missing: the kernel
-// takes so few bytes into a pipe at once. Where a stream is full and is not read, the exit code alone tells the end.
+// sayEnd marks the end of both streams. No process is left that could write after it. A mark is whole or missing,
+// because the kernel takes so few bytes into a pipe at once. If a stream is full and nobody reads it, only the exit
+// code tells the end.
 func sayEnd(token string, end runfile.End) {
 	mark := runfile.EndMark(token, end)
 	for _, fd := range []int{unix.Stdout, unix.Stderr} {

@@ -13,34 +13,37 @@ import (
 	"torno/internal/runfile"
 )
 
-// forwarded are the signals that are meant for the agent.
+// forwarded lists the signals that are meant for the agent.
 var forwarded = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
 }
 
-// Go's runtime has handlers for nearly all signals, which drop the signals that the program did not ask for. It gives the
-// agent the default actions back. These signals are the exceptions.
+// Go's runtime has handlers for nearly all signals, and drops the signals that the program did not ask for. It gives
+// the agent the default actions back. These signals are the exceptions.
 var (
-	// uncaught are those that the runtime leaves as it found them, perhaps ignored. The last three belong to C libraries.
+	// uncaught lists the signals that the runtime leaves as it found them, perhaps ignored. The last three belong to C
+	// libraries.
 	uncaught = []syscall.Signal{unix.SIGCONT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 32, 33, 34}
-	// fatal would end init if the agent sent them to process 1, above all with a made-up cause, which Go's runtime takes for
-	// a fault of its own. They are ignored before there is an agent, to which Go's runtime gives the default actions back.
+	// fatal lists signals that would end init if the agent sent them to process 1, above all with a made-up cause: Go's
+	// runtime takes that for a fault of its own. Init ignores them before there is an agent. Go's runtime gives the
+	// agent the default actions back.
 	fatal = []syscall.Signal{
 		unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS, unix.SIGTRAP,
 	}
-	// libraries are the same of C libraries, which the runtime does not give back. The kernel drops a signal to process 1
-	// that would end it by default, but not in the moments in which the main thread blocks it.
+	// libraries lists such signals of C libraries; the runtime does not give the agent their default actions back. The
+	// kernel drops a signal to process 1 that would end it by default, but not while the main thread blocks that
+	// signal.
 	libraries = []syscall.Signal{32, 33, 34}
 )
 
-// The kernel's actions that are no handlers.
+// These are the kernel's actions that are no handlers.
 const (
 	byDefault uint64 = 0 // SIG_DFL
 	ignore    uint64 = 1 // SIG_IGN
 )
 
-// catchSignals comes first of all: process 1 loses every signal that it has no handler for. Those of children that ended
-// are as good as one, so that one place is enough for them.
+// catchSignals must come first of all, because process 1 loses every signal that it has no handler for. One place is
+// enough for the signals of ended children: several of them mean the same as one.
 func catchSignals() (signals, children <-chan os.Signal) {
 	forward, ended := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	signal.Notify(forward, forwarded...)
@@ -48,9 +51,9 @@ func catchSignals() (signals, children <-chan os.Signal) {
 	return forward, ended
 }
 
-// setActions sets what a signal does, beneath the runtime.
+// setActions sets the action of signals, beneath the runtime.
 func setActions(signals []syscall.Signal, action uint64) error {
-	kernelAction := [8]uint64{action} // struct sigaction begins with the handler; the rest of it is 0, with room to spare
+	kernelAction := [8]uint64{action} // struct sigaction begins with the handler; the rest is 0, with room to spare
 	const maskSize = 8
 	for _, sig := range signals {
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&kernelAction)), 0, maskSize, 0, 0)
@@ -61,8 +64,8 @@ func setActions(signals []syscall.Signal, action uint64) error {
 	return nil
 }
 
-// pending returns a signal that has come already, if any. By default each forwarded signal ends a program, so an agent that
-// does not run yet counts as ended by it.
+// pending returns a signal that has already come, if any. By default each forwarded signal ends a program, so it counts
+// as having ended an agent that does not run yet.
 func pending(signals <-chan os.Signal) (unix.Signal, bool) {
 	select {
 	case sig := <-signals:

@@ -12,11 +12,12 @@ import (
 	"torno/internal/boot"
 )
 
-// killed is how long init waits for what it has killed. Nothing but a process that hangs in the kernel takes longer.
+// killed is how long init waits for the processes that it has killed. Only a process that hangs in the kernel takes
+// longer.
 const killed = 10 * time.Second
 
-// supervise reaps and forwards until the agent has ended or its time is over, then ends everything else, and returns the agent's
-// exit code, and whether init is alone.
+// supervise reaps children and forwards signals until the agent has ended or its time is over. Then it ends everything
+// else. It returns the agent's exit code, and whether init is alone.
 func (r *run) supervise(agent int, limit *boot.Backstop) (code int, alone bool) {
 	for {
 		select {
@@ -36,8 +37,8 @@ func (r *run) supervise(agent int, limit *boot.Backstop) (code int, alone bool) 
 	}
 }
 
-// reap takes every process that has ended and has init as its parent, as orphans have. It says how the agent ended, if it
-// was among them, and whether init is alone.
+// reap reaps every process that has ended and has init as its parent, as orphans do. It returns how the agent ended, if
+// it was among them, and whether init is alone.
 func reap(agent int) (end unix.WaitStatus, ended, alone bool) {
 	for {
 		var status unix.WaitStatus
@@ -53,8 +54,8 @@ func reap(agent int) (end unix.WaitStatus, ended, alone bool) {
 	}
 }
 
-// killRest kills whatever is left in the sandbox, and says whether init is alone. The kernel lets no process be born while it goes
-// through them.
+// killRest kills everything that is left in the sandbox, and reports whether init is alone. While the kernel goes
+// through the processes, no new one can be born.
 func (r *run) killRest() (alone bool) {
 	_ = unix.Kill(-1, unix.SIGKILL) // ESRCH: nothing is left
 	late := time.After(killed)

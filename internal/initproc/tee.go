@@ -13,14 +13,15 @@ import (
 
 const teeBuffer = 64 << 10
 
-// tee stands between the agent's standard output and ours, and keeps it for the answer. Up to the answer's limit that is
-// in memory until the agent has ended: no disk can hold the agent up, nothing half-written lies in its workspace, and a
-// run that is killed leaves no litter there. Longer output goes into a file as well, see whole.
+// tee stands between the agent's standard output and ours, and keeps a copy of the output for the answer. Until the
+// agent has ended, that copy is in memory, up to the answer's limit. So no disk can hold the agent up, nothing
+// half-written lies in its workspace, and a run that is killed leaves no litter there. Longer output also goes into a
+// file, see whole.
 type tee struct {
 	write int // the agent's end of the pipe
-	read  int // ours; it does not block
+	read  int // our end; reading does not block
 	end   int // readable when every process that could write is gone
-	ended int // the other end of that
+	ended int // the other end of that pipe
 	kept  kept
 	done  chan struct{} // closed when copy has returned
 }
@@ -43,7 +44,7 @@ func newTee(limit int64, a *answer) (*tee, error) {
 	}, nil
 }
 
-// start copies from now on. The agent has its own copy of the pipe's end.
+// start begins to copy. The agent has its own copy of the pipe's writing end.
 func (t *tee) start() {
 	unix.Close(t.write)
 	go func() {
@@ -52,8 +53,8 @@ func (t *tee) start() {
 	}()
 }
 
-// finish passes on everything that was ever written, and returns what was kept of it. No process that could write may be
-// left in the sandbox; a writing end that was passed out of it through a socket delays nothing.
+// finish passes on everything that was ever written, and returns the kept copy. No process that could write may be left
+// in the sandbox. A writing end that was passed out of the sandbox through a socket delays nothing.
 func (t *tee) finish() kept {
 	unix.Close(t.ended)
 	<-t.done
@@ -79,19 +80,19 @@ func (t *tee) copy() {
 	}
 }
 
-// wait waits for data, and says whether the pipe holds all that will come.
+// wait waits for data, and reports whether the pipe now holds all that will come.
 func (t *tee) wait() bool {
 	fds := []unix.PollFd{{Fd: int32(t.read), Events: unix.POLLIN}, {Fd: int32(t.end), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, -1)
 	return err == nil && n > 0 && fds[1].Revents != 0
 }
 
-// kept is a stream: its beginning, up to limit bytes, in memory, and once it is longer all of it in a file.
+// kept is a stream. Its beginning, up to limit bytes, is in memory. Once the stream is longer, all of it is in a file.
 type kept struct {
 	limit  int64
 	size   int64
-	chunks [][]byte // each but the last one full
-	cut    bool     // there was more
+	chunks [][]byte // each full, except the last one
+	cut    bool     // the stream is longer than limit
 	whole  *whole
 }
 
@@ -109,7 +110,7 @@ func (k *kept) add(p []byte) {
 	k.whole.add(rest)
 }
 
-// remember keeps a part of the beginning.
+// remember keeps a part of the stream's beginning.
 func (k *kept) remember(p []byte) {
 	k.size += int64(len(p))
 	for len(p) > 0 {

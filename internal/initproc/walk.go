@@ -15,13 +15,13 @@ import (
 
 const handle = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openRoot is a handle on the sandbox's root directory.
+// openRoot returns a handle on the sandbox's root directory.
 func openRoot() (int, error) {
 	return unix.Open("/", handle|unix.O_DIRECTORY, 0)
 }
 
-// openDir opens the directory at rel, a clean relative path without "..", beneath the handle at. Every component must be
-// a directory. With create, the ones that are missing are made.
+// openDir opens the directory at rel, a clean relative path without "..", beneath the handle at. Every component must
+// be a directory. With create, openDir makes the missing ones.
 func openDir(at int, rel string, create bool) (int, error) {
 	fd, err := unix.Openat(at, ".", handle|unix.O_DIRECTORY, 0)
 	if err != nil || rel == "." {
@@ -49,7 +49,8 @@ func step(at int, name string, create bool) (int, error) {
 	return fd, err
 }
 
-// openPath opens the clean absolute path from the root. The last component may be anything, also a link itself.
+// openPath opens the clean absolute path from the root. The last component may be anything; if it is a link, openPath
+// opens the link itself.
 func openPath(name string) (int, error) {
 	root, err := openRoot()
 	if err != nil {
@@ -64,7 +65,7 @@ func openPath(name string) (int, error) {
 	return unix.Openat(dir, below(path.Dir(name), name), handle, 0)
 }
 
-// below is name as seen from dir, which holds it. Both are clean and absolute.
+// below returns name as seen from dir, which holds it. Both are clean and absolute.
 func below(dir, name string) string {
 	rel, _ := paths.Below(dir, name)
 	return rel

@@ -12,11 +12,11 @@ import (
 	"torno/internal/runfile"
 )
 
-// whole is the file beside the answer that takes all of a standard output which is longer than an answer may be. It is
-// made when the limit is passed, so that most runs have none. The run's own limits bound it: the largest file, the
-// workspace, the disk. When one of them stops it, the agent and its output go on.
+// whole is the file beside the answer that takes all of a standard output that is longer than an answer may be. Init
+// makes it when the output passes the limit, so most runs have none. The run's own limits bound it: the largest file,
+// the workspace, the disk. If one of them stops it, the agent and its output go on.
 //
-// A run that is killed leaves the file as far as it was written, under its own name, where a person finds it.
+// If a run is killed, the file stays as far as it was written, under its own name, where a person finds it.
 type whole struct {
 	answer *answer
 	room   int64 // bytes that the answer itself needs on the same disk
@@ -25,10 +25,10 @@ type whole struct {
 	err    error // why the file does not hold everything
 }
 
-// diskBlock is the largest piece in which a file system gives out its space.
+// diskBlock is the largest piece of space that a file system gives out at once, in bytes.
 const diskBlock = 64 << 10
 
-// begin makes the file with what is already kept.
+// begin makes the file, with the bytes that are already kept.
 func (w *whole) begin(chunks [][]byte) {
 	if w.fd, w.err = w.create(); w.err != nil {
 		return
@@ -39,8 +39,8 @@ func (w *whole) begin(chunks [][]byte) {
 	}
 }
 
-// create opens a file that did not exist. The agent may have put anything under this name, which is ours: it goes, and
-// nothing that it leads to is touched.
+// create opens a file that did not exist. The name is ours, but the agent may have put anything there. create removes
+// that entry, and touches nothing that it leads to.
 func (w *whole) create() (int, error) {
 	dir, err := openDir(w.answer.root, w.answer.dir, true)
 	if err != nil {
@@ -53,8 +53,8 @@ func (w *whole) create() (int, error) {
 	return unix.Openat(dir, w.name(), unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 }
 
-// add appends to the file unless an earlier write failed. A failure gives back room for the answer itself, which a full
-// disk would otherwise not take.
+// add appends to the file, unless an earlier write failed. If a write fails, add shortens the file. Otherwise a full
+// disk would have no room for the answer itself.
 func (w *whole) add(p []byte) {
 	if w.err != nil {
 		return
@@ -79,7 +79,7 @@ func (w *whole) describe() string {
 	return fmt.Sprintf("all %d bytes of the output are in %q", w.size(), path)
 }
 
-// drop takes the file away again: the answer is another one, and this is not the whole of it.
+// drop removes the file: the answer is another one, and this file is not the whole of it.
 func (w *whole) drop() (says []string) {
 	if !w.made {
 		return nil

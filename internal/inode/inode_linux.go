@@ -14,7 +14,7 @@ import (
 	"torno/internal/boot"
 )
 
-// Of looks at an open directory.
+// Of returns the lasting identity of an open directory.
 func Of(dir *os.File) (Directory, error) {
 	var system unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &system); err != nil {
@@ -60,8 +60,8 @@ type geometry struct {
 // getGeometry has the value of XFS_IOC_FSGEOMETRY_V1, _IOR('X', 100, struct xfs_fsop_geom_v1).
 const getGeometry = 2<<30 | unsafe.Sizeof(geometry{})<<16 | 'X'<<8 | 100
 
-// numberOfXFS folds the UUID of the XFS that a directory is on into a number. It opens the directory again, because the kernel takes no ioctl
-// on a descriptor that was opened with O_PATH.
+// numberOfXFS folds the UUID of a directory's XFS into a number. It opens the directory again, because the kernel
+// accepts no ioctl on a descriptor that was opened with O_PATH.
 func numberOfXFS(dir *os.File) (uint64, error) {
 	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

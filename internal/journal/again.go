@@ -7,9 +7,9 @@ import (
 	"torno/delegation"
 )
 
-// Again ends a lost run and begins its next attempt, in one step, so that at every moment one run owes the request its
-// response. No response is owed for the earlier attempt. Where the request is so old that such an attempt may have run long
-// ago, Again changes nothing and returns ErrForgotten.
+// Again ends a lost run and begins its next attempt in one step, so that at every moment exactly one run owes the
+// request its response. No response is owed for the earlier attempt. If the request is so old that this attempt may
+// already have run long ago, Again changes nothing and returns ErrForgotten.
 func (j *Journal) Again(ctx context.Context, key string, from delegation.State, c Change, next Run) error {
 	c.Answered = true
 	if c.Reason != delegation.ReasonLost || next.State != delegation.StateQueued || next.Attempt < 2 || !legal(from, delegation.StateEnded) {
@@ -37,7 +37,7 @@ func (j *Journal) Again(ctx context.Context, key string, from delegation.State, 
 	return err
 }
 
-// Attempts is how often a request was attempted so far.
+// Attempts returns how often a request was attempted so far.
 func (j *Journal) Attempts(ctx context.Context, outbox string, subagent delegation.SubagentID, request delegation.RequestID) (n int, err error) {
 	query, err := j.read.prepared(attempts)
 	if err == nil {

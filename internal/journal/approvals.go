@@ -8,17 +8,17 @@ import (
 	"torno/internal/approval"
 )
 
-// Asked is a question of an agent's as the journal has it.
+// Asked is a question of an agent as the journal records it.
 type Asked struct {
 	approval.Approval
 
 	Taken bool // the agent has the decision, or will never take it
 }
 
-// ErrDecided says that an approval was decided before.
+// ErrDecided means that the approval was decided before.
 var ErrDecided = errors.New("the approval was decided before")
 
-// Ask notes a question, which the policy may have decided already. The run is the one of its binding.
+// Ask records a question, which the policy may have decided already. The binding names the run.
 func (j *Journal) Ask(ctx context.Context, a approval.Approval) error {
 	return j.order(ctx, "note a question of run "+a.Binding.Run, withKernel, func(tx *transaction) error {
 		_, err := tx.exec(noteQuestion, a.Binding.Run, a.Number, rawColumn{&a.Ask}, rawColumn{&a.Tool}, rawColumn{&a.Preview}, a.Cut, a.Digest,
@@ -30,8 +30,9 @@ func (j *Journal) Ask(ctx context.Context, a approval.Approval) error {
 const noteQuestion = `INSERT INTO approvals (run, number, ask, tool, preview, cut, digest, policy, asked, expires, outcome, by, why, decided, taken)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`
 
-// Decide notes how a question was decided, and with it the rule for calls like it, if there is one: both or neither, before anything is done
-// about it. A question is decided once: after that it is ErrDecided, also for the same decision.
+// Decide records how a question was decided. If the decision brings a rule for similar calls, Decide records both or
+// neither. It is called before anyone acts on the decision. A question can be decided once: every later call returns
+// ErrDecided, even for the same decision.
 func (j *Journal) Decide(ctx context.Context, a approval.Approval, always *NumberedChange) error {
 	rule := ""
 	if always != nil {
@@ -57,7 +58,7 @@ func (j *Journal) Decide(ctx context.Context, a approval.Approval, always *Numbe
 
 const noteDecision = `UPDATE approvals SET outcome = ?, by = ?, why = ?, decided = ? WHERE run = ? AND number = ? AND digest = ? AND outcome = ''`
 
-// NoteTaken notes that an agent has a decision, or will never take it. It may be called again.
+// NoteTaken records that an agent has a decision, or will never take it. It may be called again.
 func (j *Journal) NoteTaken(ctx context.Context, run string, number int) error {
 	return j.order(ctx, "note that run "+run+" has a decision", withKernel, func(tx *transaction) error {
 		_, err := tx.exec(noteTaken, run, number)
@@ -67,7 +68,7 @@ func (j *Journal) NoteTaken(ctx context.Context, run string, number int) error {
 
 const noteTaken = `UPDATE approvals SET taken = 1 WHERE run = ? AND number = ?`
 
-// Approvals are the questions of a run, in their order.
+// Approvals returns the questions of a run, in their order.
 func (j *Journal) Approvals(ctx context.Context, run string) ([]Asked, error) {
 	return many(ctx, j, "list the questions of run "+run, listQuestions, func(row scanner) (a Asked, err error) {
 		err = row.Scan(&a.Binding.Run, &a.Number, rawColumn{&a.Ask}, rawColumn{&a.Tool}, rawColumn{&a.Preview}, &a.Cut, &a.Digest, &a.Binding.Policy,
@@ -79,13 +80,13 @@ func (j *Journal) Approvals(ctx context.Context, run string) ([]Asked, error) {
 const listQuestions = `SELECT run, number, ask, tool, preview, cut, digest, policy, asked, expires, outcome, by, why, decided, taken
 	FROM approvals WHERE run = ? ORDER BY number`
 
-// ApprovalChange is what an operator has changed for one run.
+// ApprovalChange is a change that an operator has made for one run.
 type ApprovalChange struct {
-	Rule *approval.Rule // that allows more; nil ends all approvals without a question
+	Rule *approval.Rule // a rule that allows more; nil ends all approvals without a question
 	Why  string
 }
 
-// ruleText is the rule as the journal has it, "" for none.
+// ruleText returns the rule as text for the journal, "" for none.
 func (c ApprovalChange) ruleText() (string, error) {
 	if c.Rule == nil {
 		return "", nil
@@ -94,13 +95,13 @@ func (c ApprovalChange) ruleText() (string, error) {
 	return string(text), err
 }
 
-// NumberedChange is a change and its number among those of the run, from 1, which guards against two at once.
+// NumberedChange is a change with its number. The numbers count a run's changes from 1 and prevent two changes at once.
 type NumberedChange struct {
 	Number int
 	ApprovalChange
 }
 
-// ChangeApprovals notes a change for a run. number counts the run's changes from 1, and guards against two at once.
+// ChangeApprovals records a change for a run. number counts the run's changes from 1 and prevents two changes at once.
 func (j *Journal) ChangeApprovals(ctx context.Context, run string, number int, c ApprovalChange) error {
 	rule, err := c.ruleText()
 	if err != nil {
@@ -114,7 +115,7 @@ func (j *Journal) ChangeApprovals(ctx context.Context, run string, number int, c
 
 const noteChange = `INSERT INTO approval_changes (run, number, rule, why) VALUES (?, ?, ?, ?)`
 
-// ApprovalChanges are the changes for a run, in their order.
+// ApprovalChanges returns the changes for a run, in their order.
 func (j *Journal) ApprovalChanges(ctx context.Context, run string) ([]ApprovalChange, error) {
 	return many(ctx, j, "list the changes of run "+run, listChanges, func(row scanner) (c ApprovalChange, err error) {
 		rule := ""

@@ -10,13 +10,13 @@ import (
 	"torno/delegation"
 )
 
-// Begin writes a run that is queued, or ended at once because it is refused. When the key is known, it returns the run that
-// is there, and changes only what that is about to be made of, where it is to begin again and has no sandbox yet: its
-// profile, launcher and workspace may be others by now. existing is nil when the run was written. When there was a run of
-// the key and its row is gone by now, or when that cannot be told any more, it is ErrForgotten.
+// Begin writes a run that is queued, or that ended at once because it is refused. If it wrote the run, existing is nil.
+// If the key is known, Begin returns the existing run. If that run was not released and shall begin again, Begin first
+// updates its warnings, profile, launcher, spec digest and workspace, because these may have changed. If a run of the
+// key existed but its row is gone, or if that can no longer be found out, Begin returns ErrForgotten.
 //
-// A request whose body disagrees with its file's name is an entry without valid ids: it must not use up a key that a
-// good request may still need.
+// If a request's body disagrees with its file's name, the caller must begin it as an entry without valid ids: it must
+// not use up a key that a good request may still need.
 func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 	return existing, err
 }
 
-// A request whose time is that of one whose key was dropped, or earlier, may be that one. What stands for an entry
-// without valid ids never ran and may begin again.
+// If a key was dropped, a request with the same or an earlier time may be the dropped one, so it does not begin. An
+// entry without valid ids never ran, so it may begin again.
 const insertRun = `INSERT INTO runs (` + columns + `, over_at)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
 		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51
@@ -59,7 +59,7 @@ const insertRun = `INSERT INTO runs (` + columns + `, over_at)
 		AND NOT EXISTS (SELECT 1 FROM horizons WHERE outbox = ?2 AND asked >= ?10)
 	ON CONFLICT (key) DO NOTHING`
 
-// overAt returns the column of that name for a run that begins: a refused one is over at once.
+// overAt returns the value of the column over_at for a run that begins: a refused run is over at once.
 func (j *Journal) overAt(r Run) timeColumn {
 	var at time.Time
 	if r.State == delegation.StateEnded {
@@ -71,7 +71,7 @@ func (j *Journal) overAt(r Run) timeColumn {
 const renewRun = `UPDATE runs SET warnings = ?, profile = ?, launcher = ?, spec_digest = ?, workspace = ?
 	WHERE key = ? AND handle = 'null' AND state IN ('queued', 'starting')`
 
-// check refuses what no caller may want to write.
+// check refuses rows that only a mistaken caller would write.
 func (r Run) check() error {
 	switch {
 	case r.State != delegation.StateQueued && r.State != delegation.StateEnded:

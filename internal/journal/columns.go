@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// columns are all columns of runs but seq, in the order of Run.columns.
+// columns lists all columns of runs except seq, in the order of Run.columns.
 const columns = `key, outbox, subagent, request, attempt, subagent_text, request_text, file_name, ino, mtime, ctime, size,
 	state, reason, code, field, hint, text, exit_code, stdout_tail, stderr_tail, warnings, profile, launcher, spec_digest,
 	workspace, handle, created, starting, made, started, ended, timings, usage, answered, answered_at, sandbox, released, attestation,
 	released_boot, released_up, content, firm, parent, parent_run, depth, session, artifacts, terms, ending`
 
-// columns are pointers that serve both ways: to write a row and to read it.
+// columns returns pointers that serve both for writing a row and for reading it.
 func (r *Run) columns() []any {
 	return []any{
 		&r.Key, &r.Outbox,
@@ -67,7 +67,7 @@ func scan(row scanner) (Run, error) {
 	return r, err
 }
 
-// rawColumn stores unchecked bytes as a blob, not as text, so that their encoding cannot trouble SQLite.
+// rawColumn stores unchecked bytes as a blob and not as text, so that their encoding cannot trouble SQLite.
 type rawColumn struct{ p *string }
 
 func (c rawColumn) Value() (driver.Value, error) { return []byte(*c.p), nil }
@@ -81,7 +81,7 @@ func (c rawColumn) Scan(v any) error {
 	return nil
 }
 
-// textColumn keeps a parsed id. It is parsed again on the way back; the empty text is the zero id.
+// textColumn stores a parsed id. Reading parses it again; the empty text is the zero id.
 type textColumn struct {
 	m encoding.TextMarshaler
 	u encoding.TextUnmarshaler
@@ -103,7 +103,7 @@ func (c textColumn) Scan(v any) error {
 	return c.u.UnmarshalText([]byte(s))
 }
 
-// timeColumn keeps nanoseconds; 0 is no time.
+// timeColumn stores nanoseconds; 0 means no time.
 type timeColumn struct{ p *time.Time }
 
 func (c timeColumn) Value() (driver.Value, error) {
@@ -124,7 +124,7 @@ func (c timeColumn) Scan(v any) error {
 	return nil
 }
 
-// stampColumn keeps a time that others chose: any value counts, 1970 too, and only equality matters.
+// stampColumn stores a time that others chose. Any value is valid, 1970 too, and only equality matters.
 type stampColumn struct{ p *time.Time }
 
 func (c stampColumn) Value() (driver.Value, error) { return c.p.UnixNano(), nil }
@@ -138,7 +138,7 @@ func (c stampColumn) Scan(v any) error {
 	return nil
 }
 
-// inodeColumn keeps all 64 bits of an inode's number in SQLite's signed integer.
+// inodeColumn stores all 64 bits of an inode's number in SQLite's signed integer.
 type inodeColumn struct{ p *uint64 }
 
 func (c inodeColumn) Value() (driver.Value, error) { return int64(*c.p), nil }
@@ -152,7 +152,8 @@ func (c inodeColumn) Scan(v any) error {
 	return nil
 }
 
-// jsonColumn keeps what is only ever read as a whole. p points to a slice or a pointer, whose nil is "null".
+// jsonColumn stores a value that is always read as a whole. p points to a slice or a pointer; its nil is stored as
+// "null".
 type jsonColumn struct{ p any }
 
 func (c jsonColumn) Value() (driver.Value, error) {

@@ -12,10 +12,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// mode is how a connection uses the file.
+// mode tells how a connection uses the file.
 type mode struct {
-	dsn     string // what follows the file's name
-	demands string // a query whose one row must be all 1: settings that are promises, read back on every connection
+	dsn     string // follows the file's name
+	demands string // a query that must return one row of 1s: it checks the promised settings on every new connection
 	max     int
 }
 
@@ -48,7 +48,7 @@ func connect(path string, m mode) (*sql.DB, error) {
 	return db, nil
 }
 
-// connector hands out no connection whose settings are not in force.
+// connector returns only connections whose settings are in force.
 type connector struct {
 	driver.Connector
 	demands string
@@ -65,7 +65,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// verify runs a query and demands that each column of its row is 1.
+// verify runs a query and returns an error unless each column of its row is 1.
 func verify(ctx context.Context, conn driver.Conn, query string) (err error) {
 	q, ok := conn.(driver.QueryerContext)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"torno/delegation"
 )
 
-// Ending is why a run is being ended.
+// Ending is the reason why a run is being ended.
 type Ending struct {
 	Reason delegation.Reason `json:"reason"`
 	Code   delegation.Code   `json:"code,omitempty"`
@@ -16,7 +16,7 @@ type Ending struct {
 	Hint   string            `json:"hint,omitempty"`
 }
 
-// NewEnding returns the ending of a run for a reason, with what there is to say about it; refusal may be nil.
+// NewEnding returns the ending of a run for a reason. refusal explains the reason; it may be nil.
 func NewEnding(reason delegation.Reason, refusal *delegation.Refusal) Ending {
 	e := Ending{Reason: reason}
 	if refusal != nil {
@@ -25,7 +25,7 @@ func NewEnding(reason delegation.Reason, refusal *delegation.Refusal) Ending {
 	return e
 }
 
-// Refusal returns what there is to say about the reason, nil where that is nothing.
+// Refusal returns the explanation of the reason, or nil if there is none.
 func (e Ending) Refusal() *delegation.Refusal {
 	if e.Code == "" {
 		return nil
@@ -38,8 +38,8 @@ func (e Ending) Change() Change {
 	return Change{Reason: e.Reason, Ended: time.Now(), Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
 }
 
-// NoteEnding notes why a run is being ended, before anything is done for that: a child that was signalled and a sandbox that was
-// removed do not tell a next watcher who wanted it. The first note counts.
+// NoteEnding records why a run is being ended, before anything is done to end it. Otherwise the next watcher could not
+// know who wanted a child signalled or a sandbox removed. The first note counts.
 func (j *Journal) NoteEnding(ctx context.Context, key string, e Ending) error {
 	noted := &e
 	return j.update(ctx, "note why it is being ended:", key, withKernel, noteEnding, jsonColumn{&noted}, key)

@@ -12,7 +12,7 @@ import (
 	"torno/delegation"
 )
 
-// What a caller may want to tell apart. Each one is wrapped with what happened to which run or file.
+// Errors that a caller may want to tell apart. Each is wrapped with a text that names the action and the run or file.
 var (
 	ErrUnknown   = errors.New("the journal has no such run")
 	ErrForgotten = errors.New("there was a run of this key, or may have been, and its record is gone")
@@ -26,7 +26,7 @@ var (
 	ErrOlder     = errors.New("the journal was written by an older version")
 )
 
-// VersionError is a journal whose schema is not the one of this program. It is ErrNewer or ErrOlder.
+// VersionError means that a journal's schema has another version than this program's. It is ErrNewer or ErrOlder.
 type VersionError struct {
 	Path         string
 	Found, Known int
@@ -46,19 +46,20 @@ func (e *VersionError) Is(target error) bool {
 	return target == ErrNewer && e.Found > e.Known || target == ErrOlder && e.Found < e.Known
 }
 
-// illegalMove is a pair of states that no run goes through.
+// illegalMove returns the error for a pair of states that no run goes through.
 func illegalMove(from, to delegation.State) error {
 	return fmt.Errorf("%w: no run goes from %q to %q", ErrIllegal, from, to)
 }
 
-// damaged names the file and the next step. The file stays as it is: it may be the only record of what ran.
+// damaged returns an error that names the file and the next step. The file stays as it is: it may be the only record of
+// the runs.
 func damaged(path, what string) error {
 	return fmt.Errorf("%w: %s %s. Keep a copy; then try `sqlite3 %s .recover`, or move it away together with its "+
 		"-wal, -shm and .open. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path)
 }
 
-// unreadable explains a row that could not be read. When neither the database nor the caller's context failed, the row holds
-// something that we never wrote.
+// unreadable explains a row that could not be read. If neither the database nor the caller's context failed, the row
+// holds a value that we never wrote.
 func (j *Journal) unreadable(ctx context.Context, doing string, err error) error {
 	if ctx.Err() == nil && primary(err) == 0 {
 		err = damaged(j.path, "holds a row that was never written ("+err.Error()+")")
@@ -66,7 +67,7 @@ func (j *Journal) unreadable(ctx context.Context, doing string, err error) error
 	return j.explain(doing, err)
 }
 
-// explain wraps an error of the database with what was being done, and recognises damage.
+// explain wraps a database error with the action that failed, and recognises damage.
 func (j *Journal) explain(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -77,8 +78,8 @@ func (j *Journal) explain(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// isDamage tells damage. Our statements are constant, so a table or a column that is not there was taken away or misspelt in
-// the file.
+// isDamage reports whether an error means damage. Our statements are constant, so a missing table or column was removed
+// or renamed in the file.
 func isDamage(err error) bool {
 	switch primary(err) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -91,7 +92,7 @@ func isDamage(err error) bool {
 
 func isFull(err error) bool { return primary(err) == sqlite3.SQLITE_FULL }
 
-// primary is the general one of SQLite's two codes, 0 for what is no error of SQLite's.
+// primary returns the general one of SQLite's two error codes, or 0 if err is not from SQLite.
 func primary(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// suffixes name the files of one journal: the database, its log and the log's index.
+// suffixes lists the files of one journal: the database, its log and the log's index.
 var suffixes = []string{"", "-wal", "-shm"}
 
-// prepareDirectory makes the directory when it is missing, and demands that it is closed to other users.
+// prepareDirectory makes the directory if it is missing, and demands that it is closed to other users.
 func prepareDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
@@ -19,7 +19,8 @@ func prepareDirectory(dir string) error {
 	return checkDirectory(dir)
 }
 
-// checkDirectory follows a link, because only the directory at its end counts. systemd's StateDirectory may be such a link.
+// checkDirectory follows a link, because only the directory at its end counts. systemd's StateDirectory may be such a
+// link.
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -35,7 +36,8 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// check says whether there is a journal that may be opened, as far as its files tell. It changes nothing.
+// check reports whether a journal exists, and returns an error if its files show that it must not be opened. It changes
+// nothing.
 func check(path string) (found bool, err error) {
 	if found, err = checkFiles(path); err != nil {
 		return false, err
@@ -43,7 +45,7 @@ func check(path string) (found bool, err error) {
 	return found, checkUse(path, found)
 }
 
-// checkFiles says whether there is a journal. It refuses a journal that other users could have planted or can read.
+// checkFiles reports whether a journal exists. It refuses a journal that other users could have planted or can read.
 func checkFiles(path string) (found bool, err error) {
 	for _, suffix := range suffixes {
 		info, err := os.Lstat(path + suffix)
@@ -96,8 +98,8 @@ func missing(path string) error {
 	return fmt.Errorf("open the journal: %w", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist})
 }
 
-// lock keeps a second process out while a journal is made or brought up to date. The file stays: to remove it would
-// let two processes hold a lock on two files of one name.
+// lock keeps a second process out while a journal is made or migrated. The lock file stays: if it were removed, two
+// processes could each lock a different file of the same name.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -2,15 +2,15 @@ package journal
 
 import "context"
 
-// Named returns the newest run of the subagent of this name in each outbox, or in one; an entry that was refused without
-// valid ids goes by the name that its file has. Newest first.
+// Named returns the newest run of the named subagent in each outbox, or in the given outbox, newest first. An entry
+// that was refused without valid ids is found by the id in its file's name.
 func (j *Journal) Named(ctx context.Context, outbox, name string) ([]Run, error) {
 	raw := Run{SubagentText: name}
 	return j.many(ctx, "look up a subagent", named, name, rawColumn{&raw.SubagentText}, outbox, outbox)
 }
 
-// It goes from each outbox to the next in the index, and to the last run of the subagent in each: what is asked for by
-// name must not take longer with each run that there ever was.
+// The query jumps in the index from each outbox to the next, and in each to the last run of the subagent. So its time
+// does not grow with the number of runs.
 const named = `WITH RECURSIVE boxes (name) AS (
 		SELECT min(outbox) FROM runs
 		UNION ALL SELECT (SELECT min(outbox) FROM runs WHERE outbox > name) FROM boxes WHERE name IS NOT NULL)
@@ -21,7 +21,7 @@ const named = `WITH RECURSIVE boxes (name) AS (
 		FROM boxes WHERE ? = '' OR name = ?)
 	ORDER BY seq DESC`
 
-// WithPrefix returns runs whose key begins so, at most limit. A prefix is hexadecimal, as keys are.
+// WithPrefix returns at most limit runs whose key begins with prefix. A prefix is hexadecimal, as keys are.
 func (j *Journal) WithPrefix(ctx context.Context, prefix string, limit int) ([]Run, error) {
 	return j.many(ctx, "look up a key", withPrefix, prefix, prefix, limit)
 }

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// readers is how many queries may run at once. They never wait for the writer.
+// readers bounds how many queries may run at once. They never wait for the writer.
 const readers = 4
 
-// Journal is an open journal. Methods may be called concurrently.
+// Journal is an open journal. Its methods may be called concurrently.
 type Journal struct {
 	path         string
 	installation string
 	read         *reader
-	write        *sql.DB // one connection; nil when opened for reading only, as is the writer on it
+	write        *sql.DB // one connection; nil if opened for reading only, and so is writer
 	writer       *writer
-	ended        func(key string) // nil where nothing is told
+	ended        func(key string) // nil if no function was set
 	now          func() time.Time // the time of day that is believed
 }
 
-// Open opens the journal at path, and makes it when there is none. The directory must be ours and closed to others; it
-// is made if it is missing. An older journal is brought up to date; a newer one is ErrNewer and a damaged one
-// ErrCorrupt, and both stay as they are.
+// Open opens the journal at path, and makes it if there is none. The directory must be ours and closed to other users;
+// it is made if it is missing. An older journal is migrated. For a newer journal Open returns ErrNewer, for a damaged
+// one ErrCorrupt, and leaves both as they are.
 func Open(ctx context.Context, path string) (_ *Journal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find the journal: %w", err)
@@ -50,8 +50,8 @@ func Open(ctx context.Context, path string) (_ *Journal, err error) {
 	return open(ctx, path, false)
 }
 
-// OpenReadOnly opens a journal that exists, while a watcher writes it or while none runs. Where there is none the error
-// is fs.ErrNotExist; an older one is ErrOlder. Methods that write return ErrReadOnly.
+// OpenReadOnly opens an existing journal, whether or not a watcher writes it at the time. If there is none, it returns
+// fs.ErrNotExist; for an older journal it returns ErrOlder. Methods that write return ErrReadOnly.
 func OpenReadOnly(ctx context.Context, path string) (_ *Journal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find the journal: %w", err)
@@ -69,7 +69,8 @@ func OpenReadOnly(ctx context.Context, path string) (_ *Journal, err error) {
 	return open(ctx, path, true)
 }
 
-// open connects to a journal that exists. The readers come first: they see, without changing anything, whose file it is.
+// open connects to an existing journal. The readers connect first, because they can see whose file it is without
+// changing anything.
 func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err error) {
 	j := &Journal{path: path, now: time.Now}
 	defer func() {
@@ -95,12 +96,12 @@ func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err erro
 	return j, err
 }
 
-// OnEnd has a function told the key of every run that ends here from now on, each once, when that is in the journal. It is set before
-// runs move, must not take long, and must not write to the journal.
+// OnEnd makes the journal call tell with the key of every run that ends from now on, once for each, after the end is
+// written. OnEnd is called before runs move. tell must not take long and must not write to the journal.
 func (j *Journal) OnEnd(tell func(key string)) { j.ended = tell }
 
-// GoBy has the journal stamp what it keeps with the time of day that is believed (package calendar), by which callers count its age. It is
-// set before runs move. Without it the clock counts.
+// GoBy makes the journal stamp its rows with the believed time of day (package calendar), because callers count the age
+// of rows by it. It is called before runs move. Without it the clock counts.
 func (j *Journal) GoBy(now func() time.Time) { j.now = now }
 
 func (j *Journal) tellEnd(err error, ends bool, key string) {
@@ -109,11 +110,11 @@ func (j *Journal) tellEnd(err error, ends bool, key string) {
 	}
 }
 
-// Installation is 16 hexadecimal digits: random, made with the journal and kept for ever. What this host makes carries
-// them, so that it never touches what another installation made (I14).
+// Installation returns 16 hexadecimal digits: random, made with the journal and kept for ever. Everything that this
+// host makes carries them, so that it never touches anything of another installation (I14).
 func (j *Journal) Installation() string { return j.installation }
 
-// openWriter brings the journal up to date and takes orders from then on.
+// openWriter migrates the journal and accepts orders from then on.
 func (j *Journal) openWriter(ctx context.Context) (err error) {
 	if j.write, err = connect(j.path, writing); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (j *Journal) openWriter(ctx context.Context) (err error) {
 	return markUse(j.path, markOpen)
 }
 
-// Close lets what is being written end, and ends all connections. It may be called again.
+// Close waits for the present write and closes all connections. It may be called again.
 func (j *Journal) Close() error {
 	var errs []error
 	if j.read != nil {
@@ -139,8 +140,8 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeWriter comes last: it folds the log into the file, also when the journal was not opened to its end. The mark of use
-// must know that before.
+// closeWriter runs last. Closing the connection folds the log into the file, even if opening the journal had failed
+// half-way. The mark of use must tell that beforehand.
 func (j *Journal) closeWriter() error {
 	if j.writer != nil && j.writer.isClosed() {
 		return j.write.Close()

@@ -15,7 +15,8 @@ import (
 	"torno/internal/atomicfile"
 )
 
-// Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released. The first one makes the schema.
+// Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released. The first one
+// makes the schema.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
@@ -23,7 +24,7 @@ var migrationFiles embed.FS
 // application marks the file as ours: "Torn".
 const application = 0x546f726e
 
-// firstVersion numbers the first migration. No journal with a lower version was ever released.
+// firstVersion is the number of the first migration. No journal with a lower version was ever released.
 const firstVersion = 15
 
 // migrations returns the SQL texts in order, from number firstVersion on.
@@ -76,7 +77,7 @@ func inspect(ctx context.Context, db *sql.DB, path string, readOnly bool) error 
 	return nil
 }
 
-// migrate applies what is missing, each migration in a transaction of its own.
+// migrate applies the missing migrations, each in its own transaction.
 func migrate(ctx context.Context, db *sql.DB) error {
 	all, err := migrations()
 	if err != nil {
@@ -90,7 +91,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// apply looks at the version inside the transaction, so that two processes never apply the same migration.
+// apply checks the version inside the transaction, so that two processes never apply the same migration.
 func apply(ctx context.Context, db *sql.DB, text string, number int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -113,8 +114,8 @@ func apply(ctx context.Context, db *sql.DB, text string, number int) error {
 	return tx.Commit()
 }
 
-// create makes a journal under another name and moves it to its place complete, so that a journal without schema or
-// installation id is never a new one but always a damaged one. The caller holds the lock.
+// create makes a journal under another name and renames it when it is complete. So a journal without a schema or an
+// installation id is never a new journal but always a damaged one. The caller holds the lock.
 func create(ctx context.Context, path string) (err error) {
 	draft := path + ".new"
 	for _, suffix := range suffixes {

@@ -11,13 +11,13 @@ import (
 	"torno/sandbox"
 )
 
-// Change is what a move writes beside the state. A zero field leaves what is there.
+// Change lists the values that a move writes besides the state. A zero field changes nothing.
 type Change struct {
 	Sandbox           sandbox.SandboxID // with StateStarting: the sandbox that will be made
-	Reason            delegation.Reason // with StateEnded, and only with it
+	Reason            delegation.Reason // always with StateEnded, and only then
 	Code              delegation.Code
 	Field, Hint, Text string
-	ExitCode          *int // with ReasonExited always
+	ExitCode          *int // required with ReasonExited
 	StdoutTail        string
 	StderrTail        string
 	Warnings          []string
@@ -30,8 +30,8 @@ type Change struct {
 	Answered          bool                  // with StateEnded: no response is owed
 }
 
-// Move takes a run from one state to the next, and writes the change in the same step. It is ErrMoved when the run is in
-// another state, ErrUnknown when there is none, ErrIllegal when no run goes that way.
+// Move takes a run from one state to the next, and writes the change in the same step. It returns ErrMoved if the run
+// is in another state, ErrUnknown if there is no such run, and ErrIllegal if no run may move that way.
 func (j *Journal) Move(ctx context.Context, key string, from, to delegation.State, c Change) error {
 	if !legal(from, to) {
 		return illegalMove(from, to)
@@ -54,7 +54,7 @@ const moveRun = `UPDATE runs SET
 	session = coalesce(?, session), artifacts = coalesce(?, artifacts), answered = answered OR ?, over_at = coalesce(?, over_at), state = ?
 	WHERE key = ? AND state = ?`
 
-// columns returns the arguments of moveRun up to over_at. An absent one is NULL.
+// columns returns the arguments of moveRun up to over_at. An absent value is NULL.
 func (c *Change) columns(starts bool, believed time.Time) []any {
 	now := time.Now()
 	return []any{
@@ -77,15 +77,16 @@ func given(is bool, v any) any {
 	return v
 }
 
-// Bind binds another sandbox to a run that is starting and was not released. It comes before the sandbox is made.
+// Bind binds another sandbox to a run that is starting and was not released. It is called before the sandbox is made.
 func (j *Journal) Bind(ctx context.Context, key string, id sandbox.SandboxID) error {
 	return j.update(ctx, "bind a sandbox to", key, withKernel, bind, id, key)
 }
 
 const bind = `UPDATE runs SET sandbox = ? WHERE key = ? AND state = 'starting' AND released = 0`
 
-// Release notes the sandbox of a run that is starting, what the host saw of it, under which terms it runs, and that its agent may run
-// from now on. It comes before the word to init (I9). A key is released for one sandbox (I10): for that one it may be called again.
+// Release records for a starting run: its sandbox, the host's attestation of it, the terms of the run, and that its
+// agent may run from now on. It is called before init gets the word (I9). A key is released for one sandbox only (I10);
+// for that sandbox Release may be called again.
 func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, made time.Time, seen sandbox.Attestation, terms sandbox.Spec) error {
 	handle, attestation, granted, now, moment := &h, &seen, &terms, time.Now(), boot.Now()
 	return j.update(ctx, "release", key, onDisk, release, jsonColumn{&handle}, h.Launcher, timeColumn{&made}, timeColumn{&now},
@@ -95,8 +96,8 @@ func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, mad
 const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?, terms = ?
 	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
-// NoteSite notes on which site the sandbox of a released run is, where that was not known, or the site has another id
-// since. It may be called again.
+// NoteSite records the site of a released run's sandbox, if it was not known or its id has changed. It may be called
+// again.
 func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) error {
 	handle := &h
 	return j.update(ctx, "note the site of", key, withKernel, noteSite, jsonColumn{&handle}, key, h.Sandbox)
@@ -104,7 +105,7 @@ func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) er
 
 const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle IS NOT NULL AND state <> 'ended'`
 
-// NoteAnswered notes that the response of an ended run was published, or is not owed. It may be called again.
+// NoteAnswered records that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) NoteAnswered(ctx context.Context, key string) error {
 	now := time.Now()
 	return j.update(ctx, "note the response of", key, withKernel, setAnswered, timeColumn{&now}, key)
@@ -112,7 +113,7 @@ func (j *Journal) NoteAnswered(ctx context.Context, key string) error {
 
 const setAnswered = `UPDATE runs SET answered_at = iif(answered, answered_at, ?), answered = 1 WHERE key = ? AND state = 'ended'`
 
-// NoteUsage notes what an ended run has used, where that was not known at its end. It may be called again.
+// NoteUsage records the usage of an ended run, if it was not known at the end. It may be called again.
 func (j *Journal) NoteUsage(ctx context.Context, key string, used delegation.Usage) error {
 	usage := &used
 	return j.update(ctx, "note what was used by", key, withKernel, setUsage, jsonColumn{&usage}, key)
@@ -137,7 +138,7 @@ func (j *Journal) update(ctx context.Context, doing, key string, flush flush, st
 	return err
 }
 
-// whyNot tells a run that is in another state from one that does not exist.
+// whyNot tells whether the run is in another state or does not exist.
 func whyNot(tx *transaction, key string) (outcome, err error) {
 	var state delegation.State
 	switch err := tx.row(getState, key).Scan(&state); err {

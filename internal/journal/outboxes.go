@@ -8,14 +8,14 @@ import (
 	"torno/internal/inode"
 )
 
-// Outbox is what lasts of an outbox. Its id is in the keys of its runs and never changes.
+// Outbox holds the lasting facts about an outbox. Its id is in the keys of its runs and never changes.
 type Outbox struct {
 	ID        string
-	Name      string // what people call it, or called it last
-	Named     bool   // false: another outbox has the name by now
-	Path      string // where its directory was when it was seen last
+	Name      string // its present name for people, or its last one
+	Named     bool   // false: another outbox has the name now
+	Path      string // where its directory was when last seen
 	Directory inode.Directory
-	Lost      bool // what lies in it may have run under a journal that is gone
+	Lost      bool // requests in it may have run under a journal that is gone
 }
 
 // NewOutboxID returns an id that none of the known outboxes has: 16 hexadecimal digits.
@@ -47,8 +47,8 @@ func scanOutbox(row scanner) (o Outbox, err error) {
 	return o, err
 }
 
-// KeepOutboxes stores outboxes, all in one step, since they may exchange their names. Each has its name from then on, and
-// another outbox that had the name loses it. Two outboxes may have directories that only their names tell apart.
+// KeepOutboxes stores outboxes in one step, because they may exchange their names. From then on each has its name, and
+// an outbox that had the name before loses it. Two outboxes may have directories that only their names tell apart.
 func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
 	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error {
 		for _, o := range all {
@@ -78,7 +78,7 @@ const (
 		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, boot = excluded.boot, lost = excluded.lost`
 )
 
-// LookedThrough notes that an outbox was looked through once since it was Lost: what comes from now on has not run.
+// LookedThrough records that a lost outbox was looked through once. Requests that come from now on have not run.
 func (j *Journal) LookedThrough(ctx context.Context, outbox string) error {
 	return j.order(ctx, "note that an outbox was looked through", onDisk, func(tx *transaction) error {
 		_, err := tx.exec(lookedThrough, outbox)
@@ -88,7 +88,7 @@ func (j *Journal) LookedThrough(ctx context.Context, outbox string) error {
 
 const lookedThrough = `UPDATE outboxes SET lost = 0 WHERE id = ?`
 
-// UnfinishedOf are the runs of one outbox that still need an end or a response, oldest first, at most limit.
+// UnfinishedOf returns at most limit runs of one outbox that still need an end or a response, oldest first.
 func (j *Journal) UnfinishedOf(ctx context.Context, outbox string, limit int) ([]Run, error) {
 	return j.many(ctx, "list what is unfinished", unfinishedOf, outbox, limit)
 }

@@ -9,7 +9,7 @@ import (
 	"torno/delegation"
 )
 
-// Get returns the run of a key, or ErrUnknown.
+// Get returns the run with this key, or ErrUnknown.
 func (j *Journal) Get(ctx context.Context, key string) (Run, error) {
 	r, found, err := j.one(ctx, "read run "+key, getRun, key)
 	if err == nil && !found {
@@ -20,9 +20,9 @@ func (j *Journal) Get(ctx context.Context, key string) (Run, error) {
 
 const getRun = `SELECT seq, ` + columns + ` FROM runs WHERE key = ?`
 
-// ByFile finds the run of a file by its stamp: same outbox, same name, and the same inode, size and times. Several requests
-// that were written in one moment can share a stamp; the run's Reading says whether it belongs to the file. A run with a firm
-// stamp comes first, then the newest.
+// ByFile finds the run of a file by its stamp: same outbox, same name, and the same inode, size and times. If several
+// requests were written at one moment, they can share a stamp; the run's Reading tells whether it belongs to the file.
+// ByFile prefers a run with a firm stamp, then the newest.
 func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp delegation.Stamp) (Run, bool, error) {
 	r := Run{FileName: fileName, Stamp: stamp}
 	return j.one(ctx, "look up a request file", byFile, outbox, rawColumn{&r.FileName}, inodeColumn{&r.Stamp.Ino},
@@ -32,15 +32,16 @@ func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp del
 const byFile = `SELECT seq, ` + columns + ` FROM runs
 	WHERE outbox = ? AND file_name = ? AND ino = ? AND mtime = ? AND ctime = ? AND size = ? ORDER BY firm DESC, seq DESC LIMIT 1`
 
-// Latest is the newest run of a subagent.
+// Latest returns the newest run of a subagent.
 func (j *Journal) Latest(ctx context.Context, outbox string, subagent delegation.SubagentID) (Run, bool, error) {
 	return j.one(ctx, "look up a subagent", latest, outbox, textColumn{m: &subagent})
 }
 
 const latest = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND subagent = ? ORDER BY seq DESC LIMIT 1`
 
-// Unfinished returns the runs that still need an end or a response, oldest first, at most limit of those after the Seq
-// after. The limit matters: a parent can have any number of them, by planting things where their responses belong.
+// Unfinished returns runs that still need an end or a response, oldest first: at most limit of those whose Seq is
+// greater than after. The limit matters: a parent can cause any number of such runs, by planting files where their
+// responses belong.
 func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run, error) {
 	return j.many(ctx, "list what is unfinished", unfinished, after, limit)
 }
@@ -48,7 +49,7 @@ func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run
 // A run that has not ended is never answered, so one flag finds both.
 const unfinished = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 AND seq > ? ORDER BY seq LIMIT ?`
 
-// defaultLimit is how many runs List returns when the query does not say.
+// defaultLimit is how many runs List returns if the query sets no limit.
 const defaultLimit = 1000
 
 // Query chooses runs for List.
@@ -56,7 +57,7 @@ type Query struct {
 	Outbox     string // "" for all
 	ActiveOnly bool   // only runs that have not ended
 	Limit      int    // 1000 for 0
-	Before     int64  // only runs with a smaller Seq: the last one of the page before; 0 for the newest
+	Before     int64  // only runs with a smaller Seq: the last Seq of the page before; 0 for the newest
 }
 
 // List returns runs, newest first.

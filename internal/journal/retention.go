@@ -9,7 +9,7 @@ import (
 	"torno/delegation"
 )
 
-// Retention bounds what a journal keeps of runs that are over. A zero bound does not count.
+// Retention bounds how much a journal keeps of runs that are over. A bound of zero does not apply.
 type Retention struct {
 	Age           time.Duration // since the end of a run
 	Runs          int           // of each outbox, the newest
@@ -17,11 +17,12 @@ type Retention struct {
 	MaxRequestAge time.Duration // how long the key of a pruned run is remembered, counted from its request
 }
 
-// maxKeys bounds how many keys of pruned runs are remembered for one outbox, about 100 MB. It is what a flood that never
-// ends leaves; the oldest go first, and with them older requests are refused.
+// maxKeys bounds how many keys of pruned runs are remembered for one outbox, about 100 MB. An endless flood of requests
+// reaches it. The oldest keys are dropped first, and then requests that are as old or older are refused.
 const maxKeys = 1_000_000
 
-// MaxSkew is how far ahead of its arrival a request's time may lie. Clocks of guests and of file servers differ.
+// MaxSkew is how far ahead of its arrival a request's time may lie, because the clocks of guests and of file servers
+// differ.
 const MaxSkew = 24 * time.Hour
 
 // Over is a row that may be pruned if its request is gone.
@@ -33,8 +34,8 @@ type Over struct {
 	seq      int64
 }
 
-// OverSince returns the time such that the runs of an outbox that ended earlier, by the time believed then, are over the bounds. It is the zero time when
-// none is.
+// OverSince returns a time: runs of the outbox that ended before it, by the time believed then, are over the bounds. It
+// returns the zero time if no run is.
 func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now time.Time) (since time.Time, err error) {
 	if r.Age > 0 {
 		since = now.Add(-r.Age)
@@ -52,12 +53,12 @@ func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now
 
 const (
 	beyondCount = `SELECT over_at FROM runs WHERE outbox = ? AND answered = 1 ORDER BY over_at DESC LIMIT 1 OFFSET ?`
-	// A sixteenth at a time: what is pruned is measured again before more is.
+	// A sixteenth at a time: the size is measured again before more is pruned.
 	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1 ORDER BY over_at LIMIT 1
 		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1) / 16`
 )
 
-// later is the time that a query finds, or since where that is later or nothing is found.
+// later returns the later of since and the time that a query finds, or since if the query finds nothing.
 func (j *Journal) later(ctx context.Context, since time.Time, query string, args ...any) (time.Time, error) {
 	var found time.Time
 	statement, err := j.read.prepared(query)
@@ -73,8 +74,8 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 	return found, j.explain("look for what is over", err)
 }
 
-// ListOver returns answered runs of an outbox that ended before a time, the earliest first, starting after the last run of
-// the list before.
+// ListOver returns answered runs of an outbox that ended before a time, the earliest first. after is the last run of
+// the previous list; ListOver continues behind it.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
 	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.overAt, after.seq, limit)
 }
@@ -88,8 +89,8 @@ func scanOver(row scanner) (o Over, err error) {
 	return o, err
 }
 
-// Forget prunes rows and remembers their keys, in one step. A row whose run has been given another file since it was
-// listed stays. The caller has seen that the requests are gone (I10).
+// Forget prunes rows and remembers their keys, in one step. If a run has been given another file since it was listed,
+// its row stays. The caller has checked that the requests are gone (I10).
 func (j *Journal) Forget(ctx context.Context, rows []Over) error {
 	return j.order(ctx, "prune runs", withKernel, func(tx *transaction) error {
 		for _, o := range rows {
@@ -105,8 +106,9 @@ func (j *Journal) Forget(ctx context.Context, rows []Over) error {
 	})
 }
 
-// A request may be written before it is noticed and, as far as its times tell, a little later. Whatever comes back with
-// the times that it had is not newer than asked.
+// A request may be written before the host notices it, or, judging by its file's time, a little later. asked is the
+// later of the two, but at most MaxSkew after the host's first look. So a request that comes back with its old time is
+// not newer than asked.
 const (
 	keepKey = `INSERT INTO forgotten (key, outbox, asked)
 		SELECT unhex(key), outbox, max(created, min(mtime, created + ?4)) FROM runs
@@ -115,8 +117,8 @@ const (
 	deleteRun = `DELETE FROM runs WHERE key = ? AND ino = ? AND ctime = ? AND answered = 1`
 )
 
-// KeysSince is the time such that the keys of an outbox whose requests were asked earlier may be dropped: they are older
-// than a request may be, or too many.
+// KeysSince returns a time: keys of the outbox whose requests were asked before it may be dropped, because they are
+// older than a request may be, or too many.
 func (j *Journal) KeysSince(ctx context.Context, outbox string, r Retention, now time.Time) (time.Time, error) {
 	return j.keysSince(ctx, outbox, r, now, maxKeys)
 }
@@ -127,9 +129,9 @@ func (j *Journal) keysSince(ctx context.Context, outbox string, r Retention, now
 
 const beyondKeys = `SELECT asked FROM forgotten WHERE outbox = ? ORDER BY asked DESC LIMIT 1 OFFSET ?`
 
-// DropKeys drops keys of an outbox whose requests were asked before a time, at most limit at once, and says whether there
-// were any. In the same step the outbox's horizon moves to the newest of them: from then on no request that is not newer
-// begins, whatever the clock says (I10).
+// DropKeys drops keys of an outbox whose requests were asked before a time, at most limit at once. It reports whether
+// there were any. In the same step it moves the outbox's horizon to the newest of them: from then on only newer
+// requests begin, whatever the clock says (I10).
 func (j *Journal) DropKeys(ctx context.Context, outbox string, before time.Time, limit int) (dropped bool, err error) {
 	err = j.order(ctx, "drop keys", withKernel, func(tx *transaction) error {
 		var horizon sql.NullInt64
@@ -153,14 +155,14 @@ const (
 	dropKeys = `DELETE FROM forgotten WHERE outbox = ? AND asked <= ?`
 )
 
-// OutboxesWithKeys returns the outboxes that have remembered keys, also outboxes that are not served any more.
+// OutboxesWithKeys returns the outboxes that have remembered keys, including outboxes that are no longer served.
 func (j *Journal) OutboxesWithKeys(ctx context.Context) ([]string, error) {
 	return many(ctx, j, "list remembered keys", outboxesWithKeys, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)
 	})
 }
 
-// One step of the index for each outbox, not one for each key.
+// One step in the index for each outbox, not one for each key.
 const outboxesWithKeys = `WITH RECURSIVE o (name) AS (
 		SELECT min(outbox) FROM forgotten
 		UNION ALL SELECT (SELECT min(outbox) FROM forgotten WHERE outbox > name) FROM o WHERE name IS NOT NULL)

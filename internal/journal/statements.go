@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// reader are the connections that read. Each query is prepared once; there are as many as there are in this package.
+// reader holds the reading connections. It prepares each query once; there are only the queries of this package.
 type reader struct {
 	*sql.DB
 
@@ -16,7 +16,7 @@ type reader struct {
 
 func newReader(db *sql.DB) *reader { return &reader{DB: db, known: make(map[string]*sql.Stmt)} }
 
-// prepared does not take the caller's context: the statement outlives the call, and is closed with the database.
+// prepared does not take the caller's context, because the statement outlives the call. It is closed with the database.
 func (r *reader) prepared(query string) (*sql.Stmt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,7 +2,7 @@ package journal
 
 import "torno/delegation"
 
-// next is the whole life of a run: from each state, the states that may follow. An ended run stays ended.
+// next describes the whole life of a run: for each state, the states that may follow. An ended run stays ended.
 var next = map[delegation.State][]delegation.State{
 	delegation.StateQueued:   {delegation.StateStarting, delegation.StateEnded},
 	delegation.StateStarting: {delegation.StateRunning, delegation.StateEnded},
@@ -10,7 +10,7 @@ var next = map[delegation.State][]delegation.State{
 	delegation.StateWaiting:  {delegation.StateRunning, delegation.StateEnded},
 }
 
-// legal says whether a run may go from one state to the other.
+// legal reports whether a run may go from one state to the other.
 func legal(from, to delegation.State) bool {
 	for _, state := range next[from] {
 		if state == to {

@@ -10,8 +10,8 @@ import (
 	"torno/internal/atomicfile"
 )
 
-// The mark of use lies beside a journal while it is open for writing. SQLite takes a missing log for a log that never
-// existed, and would silently forget what it held; the mark records that there is a log.
+// The mark of use lies beside a journal while it is open for writing. If the log is missing, SQLite believes that there
+// never was one, and silently forgets its contents. The mark records that there is a log.
 const (
 	markSuffix  = ".open"
 	markOpen    = "open\n"
@@ -43,9 +43,9 @@ func checkUse(path string, found bool) error {
 	return nil
 }
 
-// markUse is called when the log is there. A power cut leaves the mark as it was or as it is, never half; and the log's
-// name is durable before the mark says that there is a log. Who closes a journal may mark it while another opens it, so each draft has a name of
-// its own.
+// markUse writes the mark of use. It is called when the log exists. After a power cut the mark is the old or the new
+// one, never half; and the log's name is durable before the mark says that there is a log. One process may mark the
+// journal at its closing while another opens it, so each draft of the mark has its own name.
 func markUse(path, mark string) error {
 	dir := filepath.Dir(path)
 	if err := atomicfile.SyncDirectory(dir); err != nil {
@@ -55,7 +55,7 @@ func markUse(path, mark string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it has its place by then, or is of no use
+	defer os.Remove(f.Name()) // by then it is renamed, or useless
 	_, err = f.WriteString(mark)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -14,22 +14,23 @@ type Workspace struct {
 	Subagent  delegation.SubagentID
 	Directory inode.Directory
 	Made      bool      // its client made it for the subagent
-	Used      time.Time // when a run in it began, or ended
-	Bytes     int64     // what it held at the end of the last run; 0 where that is not known
-	Origin    string    // of what the host made it as a copy; "" for every other one
-	Base      int64     // bytes beside it, with which a copy is compared
+	Used      time.Time // when a run in it began or ended, the latest
+	Bytes     int64     // its size at the end of the last run; 0 if not known
+	Origin    string    // identifies the directory that the host copied; "" if the workspace is no copy
+	Base      int64     // bytes of the base beside it, the copy for comparison
 }
 
-// Disk is how many bytes go with the workspace, as far as they are known.
+// Disk returns how many bytes the removal of the workspace would free, as far as known.
 func (w Workspace) Disk() int64 { return w.Bytes + w.Base }
 
 // LeavingWorkspace is a workspace that is being removed.
 type LeavingWorkspace struct {
 	Workspace
-	Name string // that it has meanwhile, where it lay
+	Name string // its temporary name in the same place
 }
 
-// NoteWorkspace says that a run begins in a workspace. A directory that its client made once is one for as long as it is the same.
+// NoteWorkspace records that a run begins in a workspace. If its client once made the directory, that stays recorded as
+// long as the directory is the same.
 func (j *Journal) NoteWorkspace(ctx context.Context, w Workspace) error {
 	return j.order(ctx, "note a workspace", withKernel, func(tx *transaction) error {
 		_, err := tx.exec(noteWorkspace, w.Outbox, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&w.Directory.FileSystem}, inodeColumn{&w.Directory.Inode},
@@ -44,10 +45,10 @@ const noteWorkspace = `INSERT INTO workspaces (outbox, subagent, fsid, inode, bi
 		origin = CASE WHEN ` + sameCopy + ` THEN origin ELSE excluded.origin END,
 		base = CASE WHEN ` + sameCopy + ` THEN base ELSE excluded.base END`
 
-// sameCopy: a run begins in a directory that is known, and says nothing of what it is a copy of.
+// sameCopy is true when a run begins in a known directory and the row names no origin.
 const sameCopy = `excluded.origin = '' AND fsid = excluded.fsid AND inode = excluded.inode AND birth = excluded.birth`
 
-// LeaveWorkspace says that a run in a workspace is over. Of a workspace that is not known it notes nothing.
+// LeaveWorkspace records that a run in a workspace is over. If the workspace is not known, it records nothing.
 func (j *Journal) LeaveWorkspace(ctx context.Context, outbox string, id delegation.SubagentID, bytes int64, now time.Time) error {
 	return j.order(ctx, "note the end of a run in a workspace", withKernel, func(tx *transaction) error {
 		_, err := tx.exec(leaveWorkspace, timeColumn{&now}, bytes, outbox, textColumn{&id, &id})
@@ -57,12 +58,12 @@ func (j *Journal) LeaveWorkspace(ctx context.Context, outbox string, id delegati
 
 const leaveWorkspace = `UPDATE workspaces SET used = ?, bytes = ? WHERE outbox = ? AND subagent = ?`
 
-// Workspaces are those of an outbox that may be removed one day, the least recently used first.
+// Workspaces returns the workspaces of an outbox that may be removed one day, the least recently used first.
 func (j *Journal) Workspaces(ctx context.Context, outbox string) ([]Workspace, error) {
 	return many(ctx, j, "list workspaces", selectWorkspaces+` ORDER BY used, subagent`, scanWorkspace, outbox)
 }
 
-// WorkspaceOf is what is known of a subagent's workspace, if anything is.
+// WorkspaceOf returns the record of a subagent's workspace, if there is one.
 func (j *Journal) WorkspaceOf(ctx context.Context, outbox string, id delegation.SubagentID) (w Workspace, known bool, err error) {
 	all, err := many(ctx, j, "find a workspace", selectWorkspaces+` AND subagent = ?`, scanWorkspace, outbox, id.String())
 	if err != nil || len(all) == 0 {
@@ -79,8 +80,8 @@ func scanWorkspace(row scanner) (w Workspace, err error) {
 
 const selectWorkspaces = `SELECT outbox, subagent, fsid, inode, birth, made, used, bytes, origin, base FROM workspaces WHERE outbox = ?`
 
-// PartWithWorkspace says that a workspace is to be removed, under a name that it gets next. It is on the disk before that: what was
-// begun is gone on with after any end (I9).
+// PartWithWorkspace records that a workspace will be removed under the name that it gets next. The record is on the
+// disk before the renaming, so that the removal goes on after a crash (I9).
 func (j *Journal) PartWithWorkspace(ctx context.Context, w LeavingWorkspace) error {
 	d := w.Directory
 	return j.order(ctx, "part with a workspace", onDisk, func(tx *transaction) error {
@@ -97,7 +98,7 @@ const (
 	partWithWorkspace = `INSERT INTO leaving_workspaces (outbox, name, subagent, fsid, inode, birth, made, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// LeavingWorkspaces are those of an outbox that are being removed.
+// LeavingWorkspaces returns the workspaces of an outbox that are being removed.
 func (j *Journal) LeavingWorkspaces(ctx context.Context, outbox string) ([]LeavingWorkspace, error) {
 	return many(ctx, j, "list workspaces that are being removed", listLeaving, func(row scanner) (w LeavingWorkspace, err error) {
 		d := &w.Directory
@@ -108,7 +109,7 @@ func (j *Journal) LeavingWorkspaces(ctx context.Context, outbox string) ([]Leavi
 
 const listLeaving = `SELECT outbox, name, subagent, fsid, inode, birth, made, used FROM leaving_workspaces WHERE outbox = ? ORDER BY name`
 
-// ForgetWorkspace forgets a workspace whose directory is not there any more.
+// ForgetWorkspace removes the record of a workspace whose directory no longer exists.
 func (j *Journal) ForgetWorkspace(ctx context.Context, w Workspace) error {
 	d := w.Directory
 	return j.order(ctx, "forget a workspace", withKernel, func(tx *transaction) error {
@@ -117,7 +118,7 @@ func (j *Journal) ForgetWorkspace(ctx context.Context, w Workspace) error {
 	})
 }
 
-// WorkspaceGone says that a workspace was removed, or is not to be any more.
+// WorkspaceGone records that a workspace was removed, or will not be removed after all.
 func (j *Journal) WorkspaceGone(ctx context.Context, w LeavingWorkspace) error {
 	return j.order(ctx, "forget a removed workspace", withKernel, func(tx *transaction) error {
 		_, err := tx.exec(workspaceGone, w.Outbox, w.Name)

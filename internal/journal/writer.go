@@ -12,30 +12,31 @@ import (
 	"time"
 )
 
-// maxBatch bounds how many writes share a transaction: the first of them waits for the last.
+// maxBatch bounds how many writes share a transaction, because the first of them waits for the last.
 const maxBatch = 64
 
-// writer carries out all writes, one transaction after the other, on the one connection that writes. While a transaction
-// is flushed to the disk, further callers wait. Then all of them share the next transaction, and one flush serves them all.
-// A caller that needs the flush is not told that its write is done before the flush is.
+// writer carries out all writes, one transaction after the other, on the only connection that writes. While a
+// transaction is flushed to the disk, further callers wait. Then all of them share the next transaction and its one
+// flush. A caller that needs the flush is told that its write is done only after the flush.
 //
-// A transaction in which no caller needs the flush is committed without it. It survives kill -9, since the kernel has it,
-// and it reaches the disk with the next flushed transaction, since the log is one file.
+// If no caller of a transaction needs the flush, it is committed without one. It survives kill -9, because the kernel
+// has it. It reaches the disk with the next flushed transaction, because the log is one file.
 type writer struct {
 	db         *sql.DB
-	statements map[string]*sql.Stmt // all that there are: none can be prepared in the middle of a transaction
-	todo       chan *order          // unbuffered: what was handed over is answered
+	statements map[string]*sql.Stmt // all statements, because none can be prepared during a transaction
+	todo       chan *order          // unbuffered: every order that was handed over gets an answer
 	closed     chan struct{}
 	close      func()
 	loop       sync.WaitGroup
 
-	unflushed bool // what SQLite was told last; a new connection flushes
+	unflushed bool // the last setting given to SQLite; a new connection flushes
 	flushes   tally
 	waiting   atomic.Int64 // callers whose write has not returned yet
 }
 
-// order is one caller's write. do returns the errors of the database. A refusal of the journal itself goes to the caller and
-// does not spoil the transaction of the others. do may be called again, in another transaction, when the first one failed.
+// order is one caller's write. do returns only errors of the database. If the journal itself refuses the write, do
+// passes that to the caller in another way and returns nil, so that it does not spoil the transaction of the others. do
+// may be called again in another transaction if the first one failed.
 type order struct {
 	ctx   context.Context
 	flush flush
@@ -43,15 +44,15 @@ type order struct {
 	done  chan error
 }
 
-// flush says when an order is done.
+// flush tells when an order counts as done.
 type flush bool
 
 const (
-	onDisk     flush = true  // it survives a loss of power
-	withKernel flush = false // it survives the end of the process
+	onDisk     flush = true  // when it survives a loss of power
+	withKernel flush = false // when it survives the end of the process
 )
 
-// writes are the statements that orders consist of.
+// writes lists the statements that orders may use.
 var writes = []string{
 	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, setUsage, noteSite, noteEnding, refile, keepKey, deleteRun, oldestKeys,
 	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, lookedThrough,
@@ -67,7 +68,7 @@ func newWriter(db *sql.DB) (*writer, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.statements[query] = statement // it is closed with the database
+		w.statements[query] = statement // closed with the database
 	}
 	w.close = sync.OnceFunc(func() { close(w.closed) })
 	w.loop.Go(w.run)
@@ -98,14 +99,14 @@ func (w *writer) isClosed() bool {
 	}
 }
 
-// stop waits for what was handed over.
+// stop refuses new orders and waits for the ones already handed over.
 func (w *writer) stop() {
 	w.close()
 	w.loop.Wait()
 }
 
 func (w *writer) run() {
-	runtime.LockOSThread() // each order's processor time is that of the thread
+	runtime.LockOSThread() // each order's processor time is measured by the thread
 	defer runtime.UnlockOSThread()
 	for {
 		select {
@@ -117,7 +118,7 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes all orders that wait by now, and drops those whose callers gave up.
+// gather takes all orders that wait now, and drops those whose callers gave up.
 func (w *writer) gather(o *order) (batch []*order) {
 	for {
 		if err := o.ctx.Err(); err != nil {
@@ -136,9 +137,9 @@ func (w *writer) gather(o *order) (batch []*order) {
 	}
 }
 
-// settle carries out a batch and tells its callers. When one order cannot be carried out, each gets a transaction of its
-// own, so that one caller's mistake does not fail the others. When the commit fails, it is not known what is on the disk,
-// and all callers are told so.
+// settle carries out a batch and tells its callers the result. If one order fails, each gets its own transaction, so
+// that one caller's mistake does not fail the others. If the commit fails, nobody knows what is on the disk, and all
+// callers get the error.
 func (w *writer) settle(batch []*order) {
 	err := w.charge(batch)
 	for _, o := range batch {
@@ -150,12 +151,12 @@ func (w *writer) settle(batch []*order) {
 	}
 }
 
-// spoilt is the error of an order in a transaction that was rolled back because of it.
+// spoilt is the error of the order that made its transaction roll back.
 type spoilt struct{ error }
 
 func (e spoilt) Unwrap() error { return e.error }
 
-// together carries out orders in one transaction. It is not the callers' contexts that end it.
+// together carries out orders in one transaction. The callers' contexts do not end it.
 func (w *writer) together(batch []*order) error {
 	if len(batch) == 0 {
 		return nil
@@ -180,7 +181,7 @@ func (w *writer) together(batch []*order) error {
 	return w.commit(tx, needed)
 }
 
-// set has SQLite flush the next transaction or not. That can only be said between two of them.
+// set tells SQLite whether to flush the next transaction. This is possible only between two transactions.
 func (w *writer) set(needed flush) error {
 	if w.unflushed == !bool(needed) {
 		return nil
@@ -196,7 +197,7 @@ func (w *writer) set(needed flush) error {
 	return err
 }
 
-// commit asks SQLite what it is going to do before it believes that something is on the disk.
+// commit commits. If the flush is needed, it first asks SQLite whether it is really going to flush.
 func (w *writer) commit(tx *sql.Tx, needed flush) error {
 	if !needed {
 		return tx.Commit()
@@ -216,7 +217,7 @@ const (
 	everyCommit = 2 // SQLite's number for a flush with every commit
 )
 
-// tally counts flushes and keeps how long the last ones took.
+// tally counts flushes and remembers how long the last ones took.
 type tally struct {
 	mu    sync.Mutex
 	count int
@@ -230,7 +231,7 @@ func (t *tally) add(took time.Duration) {
 	t.count++
 }
 
-// Flushes are how often this journal had something flushed to the disk since it was opened, and how long that usually
+// Flushes returns how often this journal was flushed to the disk since it was opened, and how long a flush usually
 // takes (the median of the last ones). Without a flush the time is 0.
 func (j *Journal) Flushes() (count int, usual time.Duration) {
 	if j.writer == nil {
@@ -246,13 +247,13 @@ func (j *Journal) Flushes() (count int, usual time.Duration) {
 	return t.count, last[len(last)/2]
 }
 
-// transaction is what an order works with.
+// transaction gives an order access to the present transaction.
 type transaction struct {
 	tx         *sql.Tx
 	statements map[string]*sql.Stmt
 }
 
-// exec runs one of writes and says how many rows it changed.
+// exec runs one of writes and returns how many rows it changed.
 func (t *transaction) exec(query string, args ...any) (changed int64, err error) {
 	result, err := t.tx.StmtContext(context.Background(), t.statements[query]).ExecContext(context.Background(), args...)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Form is what a key of the configuration holds.
+// Form is the kind of value that a key of the configuration holds.
 type Form int
 
 // The forms.
 const (
-	Text    Form = iota // of at most Max bytes, which Match matches
+	Text    Form = iota // a text of at most Max bytes that Match matches
 	Program             // the absolute path of a program; "" lets the launcher find it
-	Address             // "unix:///path/of/a/socket", through which one is root on this machine: no sandbox sees it
-	Size                // bytes, from Min to Max
+	Address             // "unix:///path/of/a/socket"; no sandbox sees it, because its users are root on this machine
+	Size                // a number of bytes, from Min to Max
 )
 
 // Key is a key of a launcher in the configuration.
@@ -24,21 +24,21 @@ type Key struct {
 
 	Min, Max int64
 	Match    *regexp.Regexp // nil matches everything
-	Wrong    string         // of a text or an address that does not match: "is no name of a runtime; …"
-	Env      string         // the variable that says it where the configuration does not
-	Default  any            // a string, or an int64 for a Size; nil is "" and 0
+	Wrong    string         // the error for a text or an address that does not match: "is no name of a runtime; …"
+	Env      string         // the environment variable that holds the value if the configuration does not
+	Default  any            // a string, or an int64 for a Size; nil means "" or 0
 }
 
-// Settings are the values of a launcher's keys: an int64 for a Size, and otherwise a string.
+// Settings holds the values of a launcher's keys: an int64 for a Size, and otherwise a string.
 type Settings map[string]any
 
-// Text is the value of a key that is no Size.
+// Text returns the value of a key that is no Size.
 func (s Settings) Text(key string) string { text, _ := s[key].(string); return text }
 
-// Size is the value of a key that is a Size.
+// Size returns the value of a key that is a Size.
 func (s Settings) Size(key string) int64 { size, _ := s[key].(int64); return size }
 
-// With is a copy in which a key has another value.
+// With returns a copy with another value for one key.
 func (s Settings) With(key string, value any) Settings {
 	other := maps.Clone(s)
 	if other == nil {
@@ -51,10 +51,10 @@ func (s Settings) With(key string, value any) Settings {
 // Scheme begins an Address.
 const Scheme = "unix://"
 
-// Socket is the path in the value of an Address.
+// Socket returns the path in the value of an Address.
 func (s Settings) Socket(key string) string { return strings.TrimPrefix(s.Text(key), Scheme) }
 
-// Sockets are the paths of all addresses.
+// Sockets returns the paths of all addresses.
 func (k *Kind) Sockets(s Settings) (all []string) {
 	for _, key := range k.Keys {
 		if key.Form == Address {
@@ -64,8 +64,8 @@ func (k *Kind) Sockets(s Settings) (all []string) {
 	return all
 }
 
-// Defaults are the settings of a configuration that says nothing of the launcher. What the environment may say is left
-// to Complete.
+// Defaults returns the settings before the configuration is read: the default of each Size, and "" for all other keys.
+// Complete fills in those later, from the environment or the default.
 func (k *Kind) Defaults() Settings {
 	s := Settings{}
 	for _, key := range k.Keys {
@@ -79,7 +79,7 @@ func (k *Kind) Defaults() Settings {
 	return s
 }
 
-// Complete fills in what the configuration has left to the environment or to the default.
+// Complete fills in the keys that the configuration leaves empty, from the environment or else from the default.
 func (k *Kind) Complete(s Settings, getenv func(string) string) {
 	for _, key := range k.Keys {
 		if key.Form == Size || s.Text(key.Name) != "" {

@@ -8,7 +8,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// Launcher is a sandbox.Launcher as a host has it.
+// Launcher is a sandbox.Launcher that the host can close.
 type Launcher interface {
 	sandbox.Launcher
 	Close() error
@@ -19,40 +19,44 @@ type ImageHolder interface {
 	HasImage(ctx context.Context, ref string) (bool, error)
 }
 
-// Kind is a kind of launcher. All of its functions are set.
+// Kind describes a kind of launcher. All of its functions must be set.
 type Kind struct {
-	Name   string        // what profiles, the journal and the configuration call it
-	Nature doctor.Nature // what never changes about it, for people
-	Keys   []Key         // of the object with its name in the configuration; none is possible
+	Name   string        // its name in profiles, in the journal and in the configuration
+	Nature doctor.Nature // facts for people that never change
+	Keys   []Key         // its keys in the configuration, in the object with its name; may be empty
 
-	// Unsuited says why it cannot give a sandbox that root file system, and what to write instead, or "".
+	// Unsuited returns why the launcher cannot give a sandbox this root file system, and what to write instead. It
+	// returns "" if the launcher can.
 	Unsuited func(sandbox.RootFS) string
-	// Reach says quickly, and without making anything, whether it can be used here. The error is an *UnusableError.
+	// Reach finds out quickly, and without making anything, whether the launcher can be used here. Its error is an
+	// *UnusableError.
 	Reach func(context.Context, Settings) error
-	// Open makes it ready. Its own files are in the directory of its name in StateDir.
+	// Open makes the launcher ready. The launcher keeps its own files in StateDir, in a directory of its own name.
 	Open func(context.Context, Setting) (Launcher, error)
-	// About asks what makes the sandboxes about itself, and Left about what installations have there.
+	// About asks the engine or the program behind the launcher about itself. Left asks it what installations have
+	// there.
 	About func(context.Context, Settings) (doctor.Launcher, error)
 	Left  func(context.Context, Settings) ([]doctor.Leftover, error)
-	// Purge removes everything of an installation but its own files. It needs no InitPath and no Bases.
+	// Purge removes everything of an installation except its own files. It needs no InitPath and no Bases.
 	Purge func(context.Context, Setting) error
 }
 
-// Setting is what a launcher is opened with.
+// Setting holds everything that a launcher needs to open.
 type Setting struct {
 	local.Options
-	Settings   Settings // its own keys of the configuration
-	Mounts     string   // the configuration's word for how workspaces get into sandboxes
-	Floor      int64    // bytes that have to stay free on the state's file system
-	FloorFiles int64    // inodes, too
+	Settings   Settings // the values of the launcher's own keys
+	Mounts     string   // the configuration's value for mounts: how workspaces get into sandboxes
+	Floor      int64    // how many bytes must stay free on the state directory's file system
+	FloorFiles int64    // how many inodes must stay free there
 }
 
-// UnusableError says why a launcher cannot be used on this machine.
+// UnusableError tells why a launcher cannot be used on this machine.
 type UnusableError struct {
 	Code string // one word for programs: "no_engine"
-	Said string // what parents may know too; "" says no more than that it cannot be used
-	Next string // what to do about it
-	// Absent says that nothing is where the configuration looks for it, which tells more than that a file is missing there.
+	Said string // the reason in words that parents may read, too; "" tells them only that it cannot be used
+	Next string // the step to take
+	// Absent means that nothing answers at the place that the configuration names. This error then goes before a
+	// finding that a file is missing there, because it tells the operator more.
 	Absent bool
 	Err    error
 }

@@ -2,11 +2,10 @@ package launcher
 
 import "slices"
 
-// List are launchers, in the order in which "auto" chooses among them. The first one is what a profile has that says
-// nothing.
+// List holds launchers in the order of preference of "auto". A profile that names no launcher gets the first one.
 type List []*Kind
 
-// Names are the names, in that order.
+// Names returns the names of the launchers, in order.
 func (l List) Names() []string {
 	names := make([]string, len(l))
 	for i, kind := range l {
@@ -15,7 +14,7 @@ func (l List) Names() []string {
 	return names
 }
 
-// Find returns the launcher of a name, or nil.
+// Find returns the launcher with this name, or nil.
 func (l List) Find(name string) *Kind {
 	i := slices.IndexFunc(l, func(k *Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -24,7 +23,7 @@ func (l List) Find(name string) *Kind {
 	return l[i]
 }
 
-// Only are those of some names.
+// Only returns the launchers with these names.
 func (l List) Only(names []string) (some List) {
 	for _, kind := range l {
 		if slices.Contains(names, kind.Name) {
@@ -34,7 +33,7 @@ func (l List) Only(names []string) (some List) {
 	return some
 }
 
-// Remedies are what to do where no launcher can be used.
+// Remedies returns how to make each launcher usable.
 func (l List) Remedies() (all []string) {
 	for _, kind := range l {
 		all = append(all, kind.Nature.Install)

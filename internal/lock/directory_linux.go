@@ -13,27 +13,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Directory is the lock on an outbox's own inode. Watchers of all users and all installations meet there, under any path and
-// with any runtime directory. It ends with the process: no other process inherits the descriptor.
+// Directory is the lock on an outbox's own inode. Watchers of all users and all installations meet at this lock, under
+// any path and with any runtime directory. The lock ends with the process, because no other process inherits the
+// descriptor.
 type Directory struct {
 	dir  string
 	open func() (*os.File, error)
 	say  func(error)
-	lock func(file *os.File, how int) error // as flock does
+	lock func(file *os.File, how int) error // flock, except in tests
 
 	mu   sync.Mutex
-	file *os.File // while it is held
-	none bool     // flock does not work there
+	file *os.File // the locked directory; nil while the lock is not held
+	none bool     // flock does not work on this file system
 }
 
-// OfDirectory locks nothing yet. open opens the directory anew: a lock belongs to what was opened, and so does its end.
-// say is called once where the file system knows no such lock; the lock in the runtime directory is all that there is then.
+// OfDirectory returns the lock of a directory, and locks nothing yet. open must open the directory anew, because flock
+// binds a lock to one opening and ends it with that opening. If the file system knows no such lock, say is called once;
+// the lock in the runtime directory is then the only one.
 func OfDirectory(dir string, open func() (*os.File, error), say func(error)) *Directory {
 	return &Directory{dir: dir, open: open, say: say, lock: flock}
 }
 
-// Lock takes the lock, unless this process holds it already. While another process holds it, the error is a HeldError that
-// names that process. Any process that may open the directory can hold the lock. Lock does not wait: the caller tries again.
+// Lock takes the lock, unless this process holds it already. While another process holds it, the error is a HeldError
+// that names that process. Any process that may open the directory can hold the lock. Lock does not wait: the caller
+// tries again.
 func (d *Directory) Lock() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +63,7 @@ func (d *Directory) Lock() error {
 	}
 }
 
-// Unlock lets the lock go at once, also where a child that is just being made has the descriptor still.
+// Unlock gives up the lock at once, even if a child that is just being made still has the descriptor.
 func (d *Directory) Unlock() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +75,7 @@ func (d *Directory) Unlock() error {
 	return err
 }
 
-// noFlock is how file systems say that they know no such lock, or none on a directory (NFS: EBADF).
+// noFlock lists the errors of file systems that know no such lock, or none on a directory (NFS: EBADF).
 var noFlock = []unix.Errno{unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS, unix.EBADF, unix.EINVAL}
 
 func flock(file *os.File, how int) error {
@@ -83,7 +86,7 @@ func flock(file *os.File, how int) error {
 	return err
 }
 
-// holders are the processes that hold a lock of the file, as the kernel tells.
+// holders describes the processes that hold a lock of the file, according to the kernel.
 func holders(file *os.File) string {
 	var all []string
 	for _, pid := range holding(file) {
@@ -113,7 +116,8 @@ func holding(file *os.File) (all []int) {
 	return all
 }
 
-// Holders are the processes that hold the lock of an outbox, as the kernel tells: its watcher. None is nil, also where this cannot be seen.
+// Holders returns the processes that hold the lock of an outbox, according to the kernel: usually its watcher. It
+// returns nil if there are none, or if it cannot see them.
 func Holders(dir string) []int {
 	file, err := os.Open(dir)
 	if err != nil {
@@ -123,8 +127,8 @@ func Holders(dir string) []int {
 	return holding(file)
 }
 
-// holderIn is the process of a line such as "1: FLOCK  ADVISORY  WRITE 17 fd:01:5678 0 EOF", 0 where it is of another file
-// or only waits.
+// holderIn returns the process in a line such as "1: FLOCK ADVISORY WRITE 17 fd:01:5678 0 EOF". It returns 0 if the
+// line is about another file, or about a process that only waits.
 func holderIn(line, inode string) int {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || fields[1] != "FLOCK" || fields[5] != inode {
@@ -137,7 +141,7 @@ func holderIn(line, inode string) int {
 	return pid
 }
 
-// describe names a process. What it calls itself is its own word, so it is quoted.
+// describe names a process. It puts the process's name in quotes, because the process can choose that name.
 func describe(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

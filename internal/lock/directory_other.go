@@ -4,13 +4,13 @@ package lock
 
 import "os"
 
-// Directory is for systems on which nothing is served.
+// Directory does nothing: the watcher serves no outbox on these systems.
 type Directory struct{}
 
 // OfDirectory locks nothing.
 func OfDirectory(string, func() (*os.File, error), func(error)) *Directory { return &Directory{} }
 
-// Holders are none.
+// Holders returns nil.
 func Holders(string) []int { return nil }
 
 // Lock locks nothing.

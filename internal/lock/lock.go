@@ -1,12 +1,12 @@
 // Package lock keeps a second watcher away from an outbox or a state directory.
 //
-// A lock is a file that is locked with flock: it ends with the process, however that ends. Its content names the watcher
-// that has it, for the error of a second watcher. The lock of a state directory lies in it. The lock of an outbox does not
-// lie in the outbox, because there the parent could take it. It lies in the runtime directory and is named after the
-// outbox's device and inode, so that no other path of the same directory gets around it. Watchers of different users do not
-// see each other's runtime directories, so there is a second lock, on the outbox's own inode, where all of them meet
-// (Directory). A parent can take that one, and then is not served; it stops no watcher from starting and no other outbox
-// from being served.
+// A lock is a file that the watcher locks with flock, so the lock ends with the process, however the process ends. The
+// file's content names the watcher that holds the lock, for the error of a second watcher. A state directory has its
+// lock inside. An outbox does not, because there the parent could take the lock. The lock of an outbox lies in the
+// runtime directory and is named after the outbox's device and inode, so that another path of the same directory does
+// not get around it. Watchers of different users do not see each other's runtime directories. So there is a second
+// lock, on the outbox's own inode, where all watchers meet (Directory). A parent can take this second lock, but then
+// only its own outbox is not served: watchers still start, and serve other outboxes.
 package lock
 
 import (
@@ -21,10 +21,10 @@ import (
 	"syscall"
 )
 
-// HeldError says that another process holds the lock of a directory.
+// HeldError means that another process holds the lock of a directory.
 type HeldError struct {
 	Dir    string
-	Holder string // what the other one said of itself
+	Holder string // how the other process describes itself
 }
 
 func (e *HeldError) Error() string {
@@ -34,23 +34,25 @@ func (e *HeldError) Error() string {
 // Lock is held until Unlock or the end of the process.
 type Lock struct{ file *os.File }
 
-// maxHolder is how much of what a holder says of itself is shown: a version, a process, a path.
+// maxHolder bounds how many bytes of a holder's description are read. It holds a version, a process and a path.
 const maxHolder = 8 << 10
 
 // stateName is the lock's name in a state directory.
 const stateName = "watcher.lock"
 
-// State locks a state directory, which exists and is closed to others. A second watcher's error shows who.
+// State locks a state directory, which must exist and be closed to other users. who describes this watcher, for the
+// error of a second one.
 func State(dir, who string) (*Lock, error) {
 	return take(filepath.Join(dir, stateName), dir, who)
 }
 
-// In locks a directory, which exists and is closed to others, by a file of a name in it.
+// In locks a directory, which must exist and be closed to other users, by a file with this name in it.
 func In(dir, name, who string) (*Lock, error) {
 	return take(filepath.Join(dir, name), dir, who)
 }
 
-// Outbox locks an outbox that is open. opened is what the open one says of itself: its path may lead elsewhere by now.
+// Outbox locks an outbox that is open. opened must come from the open directory, because the path may lead elsewhere by
+// now.
 func Outbox(dir string, opened fs.FileInfo, who string) (*Lock, error) {
 	runtime := RuntimeDir()
 	if err := ownDirectory(runtime); err != nil {
@@ -63,8 +65,9 @@ func Outbox(dir string, opened fs.FileInfo, who string) (*Lock, error) {
 	return take(filepath.Join(runtime, name), dir, who)
 }
 
-// RuntimeDir is where the locks of outboxes live: /run/torno for root, whatever its environment says, so that a service
-// and a shell agree; for others $XDG_RUNTIME_DIR/torno, or a directory of the user's own in the temporary directory.
+// RuntimeDir returns the directory for the locks of outboxes. For root it is /run/torno, whatever the environment says,
+// so that a service and a shell agree. For others it is $XDG_RUNTIME_DIR/torno, /run/user/UID/torno, or a directory of
+// the user's own in the temporary directory.
 func RuntimeDir() string {
 	uid := os.Geteuid()
 	if uid == 0 {
@@ -79,7 +82,8 @@ func RuntimeDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("torno-%d", uid))
 }
 
-// take locks the file at path. A file that its owner removed while we waited to open it is no lock any more.
+// take locks the file at path. If another watcher removes the file between our opening and our locking, take tries
+// again, because a removed file is no lock.
 func take(path, dir, who string) (*Lock, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
@@ -102,7 +106,7 @@ func take(path, dir, who string) (*Lock, error) {
 	}
 }
 
-// IsOf says whether it is the lock of the state directory that is at a path.
+// IsOf reports whether l is the lock of the state directory that is at this path now.
 func (l *Lock) IsOf(dir string) bool { return isAt(l.file, filepath.Join(dir, stateName)) }
 
 func held(file *os.File, dir string, err error) error {
@@ -113,7 +117,7 @@ func held(file *os.File, dir string, err error) error {
 	return &HeldError{Dir: dir, Holder: cmp.Or(strings.TrimSpace(string(holder)), "one that is just starting")}
 }
 
-// isAt says whether the file is still the one of that name.
+// isAt reports whether the open file is still the file at this path.
 func isAt(file *os.File, path string) bool {
 	have, err := file.Stat()
 	if err != nil {
@@ -123,7 +127,8 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// Unlock removes the lock file and then unlocks it: a watcher that opened the file before sees that it is removed.
+// Unlock removes the lock file and then unlocks it. In this order, a watcher that has opened the file before sees that
+// it is removed.
 func (l *Lock) Unlock() error {
 	err := os.Remove(l.file.Name())
 	if errors.Is(err, fs.ErrNotExist) {

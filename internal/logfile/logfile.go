@@ -1,5 +1,5 @@
-// Package logfile is a log with a bound, for a process that has nothing else to write to. At 8 MiB the file becomes FILE.1, in the
-// place of the one that had this name, and a new one begins.
+// Package logfile writes a log of bounded size, for a process that has nothing else to write to. When the file reaches
+// 8 MiB, it is renamed to FILE.1, which replaces an earlier FILE.1, and a new file begins.
 package logfile
 
 import (
@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// most is how large a file becomes.
+// most bounds the size of a file, in bytes.
 const most = 8 << 20
 
-// File is an open log. All its methods may be called at once.
+// File is an open log. Several goroutines may call its methods at the same time.
 type File struct {
 	path string
 
@@ -21,7 +21,7 @@ type File struct {
 	size int64
 }
 
-// Open opens a log, or makes it, for its own user only. A log that is already full begins anew.
+// Open opens a log, or makes a new one for its own user only. If the log is full, Open begins a new file.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	info, err := os.Stat(path)
@@ -49,7 +49,7 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write appends. Where no new file can be begun, the old one goes on.
+// Write appends to the log. If it cannot begin a new file, it goes on with the old one.
 func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,14 +66,14 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Handle is the file that is open now, for a process that is to write there too.
+// Handle returns the file that is open now, for another process that is to write to it too.
 func (f *File) Handle() *os.File {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file
 }
 
-// Close closes it.
+// Close closes the log.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,15 +2,15 @@ package massgen
 
 import "strings"
 
-// dockerKeys is the prefix of the keys with which a run configuration of MassGen asks for containers of its own.
+// dockerKeys is the prefix of the keys that ask MassGen to start containers of its own.
 const dockerKeys = "command_line_docker_"
 
-// executionMode is where a run configuration says how its agents run commands.
+// executionMode is the key under which a run configuration says how its agents run commands.
 const executionMode = "command_line_execution_mode"
 
-// Clean returns a copy of a run configuration that asks for no containers: every key that begins with
-// command_line_docker_ is gone from every mapping at any depth, and the backend of each agent runs its commands in
-// place. Everything else is unchanged, and so is the argument.
+// Clean returns a copy of a run configuration that asks for no containers. It removes every key that begins with
+// command_line_docker_ from every mapping at any depth, and makes the backend of each agent run its commands in place.
+// Everything else is unchanged, and so is the argument.
 func Clean(config map[string]any) map[string]any {
 	clean, _ := withoutDocker(config).(map[string]any)
 	for _, list := range []string{"agents", "subagent_agents"} {
@@ -44,12 +44,13 @@ func withoutDocker(value any) any {
 	}
 }
 
-// isDockerKey compares as a careless reader would: without regard to case and to space around the key.
+// isDockerKey reports whether a reader could take key for a Docker key. It ignores case and the space around the key,
+// as a careless reader would.
 func isDockerKey(key string) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(key)), dockerKeys)
 }
 
-// runLocally changes the agent, which is part of a copy of ours.
+// runLocally changes agent in place. It must be part of our copy.
 func runLocally(agent any) {
 	fields, _ := agent.(map[string]any)
 	if backend, ok := fields["backend"].(map[string]any); ok {

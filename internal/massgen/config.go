@@ -2,28 +2,28 @@ package massgen
 
 import "fmt"
 
-// Setting is a value of a run configuration, and where it stands: "yaml_config.agent.backend.cwd".
+// Setting is a value of a run configuration, with its place: "yaml_config.agent.backend.cwd".
 type Setting struct {
 	Field string
 	Value any
 }
 
-// ContextPath is a place that a run configuration gives its agents to read.
+// ContextPath is a place that a run configuration lets its agents read.
 type ContextPath struct {
 	Field      string
 	Path       string
-	Permission string // "read" where the configuration does not say
+	Permission string // "read" if the configuration names none
 }
 
 const readOnly = "read"
 
-// FormError says which field is not of the form that MassGen gives it.
+// FormError names a field that does not have MassGen's form.
 type FormError struct{ Field, Hint string }
 
 func (e *FormError) Error() string { return e.Field + " is malformed: " + e.Hint }
 
-// ContextPaths are the places in orchestrator.context_paths. Each entry is a path, or an object with a path and a
-// permission. What was read before the error comes back with it.
+// ContextPaths returns the places in orchestrator.context_paths. Each entry is a path, or an object with a path and a
+// permission. If an entry is malformed, ContextPaths returns the entries before it together with the error.
 func ContextPaths(config map[string]any) ([]ContextPath, *FormError) {
 	const field = "yaml_config.orchestrator.context_paths"
 	switch list := objectAt(config, "orchestrator")["context_paths"].(type) {
@@ -61,8 +61,8 @@ func contextEntries(field string, list []any) ([]ContextPath, *FormError) {
 	return all, nil
 }
 
-// Written are the settings that tell agents which directories to write, in the order of the file. A setting that is not
-// there has the value nil.
+// Written returns the settings that tell agents which directories to write, in the order of the file. A missing setting
+// has the value nil.
 func Written(config map[string]any) []Setting {
 	var all []Setting
 	agents, _ := config["agents"].([]any)
@@ -82,7 +82,7 @@ func backendDir(field string, agent any) Setting {
 	return Setting{field + ".backend.cwd", objectAt(fields, "backend")["cwd"]}
 }
 
-// objectAt is the object under a key, or nil, which reads as an empty one.
+// objectAt returns the object under a key. It returns nil if there is none; nil reads as an empty object.
 func objectAt(object map[string]any, key string) map[string]any {
 	inner, _ := object[key].(map[string]any)
 	return inner

@@ -14,13 +14,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxYAML bounds the file: a request of a few megabytes can be nested so that its indented form is a hundred times as
-// long.
+// maxYAML bounds the file. A request of a few megabytes can be nested so deeply that its indented form is a hundred
+// times as long.
 const maxYAML = 8 << 20
 
 var errYAMLTooBig = fmt.Errorf("as YAML it is over %d MiB", maxYAML>>20)
 
-// Encode writes a decoded JSON object as YAML that readers of YAML 1.1 and of 1.2 take for the same values.
+// Encode writes a decoded JSON object as YAML. Readers of YAML 1.1 and of YAML 1.2 read the same values from it.
 func Encode(config map[string]any) ([]byte, error) {
 	var out cappedBuffer
 	encoder := yaml.NewEncoder(&out)
@@ -34,8 +34,8 @@ func Encode(config map[string]any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// yamlNode spells out what the encoder would leave to its reader's dialect: which words are texts and which digits are
-// numbers.
+// yamlNode decides which words are texts and which digits are numbers. If the encoder decided, it would depend on the
+// YAML dialect of the reader.
 func yamlNode(value any) *yaml.Node {
 	switch value := value.(type) {
 	case map[string]any:
@@ -70,7 +70,7 @@ func yamlNode(value any) *yaml.Node {
 	}
 }
 
-// plainText is what needs no quotes in any dialect, apart from the words of notPlain.
+// plainText matches texts that need no quotes in any dialect, except the words in notPlain.
 var plainText = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_/.-]*$`)
 
 var notPlain = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
@@ -83,8 +83,8 @@ func textNode(text string) *yaml.Node {
 	return node
 }
 
-// numberNode keeps the digits of a JSON number and adds the point and the sign without which "1e21" is a text in
-// YAML 1.1.
+// numberNode keeps the digits of a JSON number. It adds the point and the sign. Without them YAML 1.1 reads "1e21" as a
+// text.
 func numberNode(text string) *yaml.Node {
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
 	if !scientific && !strings.Contains(text, ".") {
@@ -102,7 +102,7 @@ func numberNode(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: mantissa}
 }
 
-// cappedBuffer stops the encoder once there is too much.
+// cappedBuffer stops the encoder when the output exceeds maxYAML.
 type cappedBuffer struct{ bytes.Buffer }
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {

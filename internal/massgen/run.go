@@ -7,25 +7,26 @@ import (
 	"path"
 )
 
-// Run is what a sandbox gives to the MassGen that runs in it.
+// Run holds everything that a sandbox gives to the MassGen that runs in it.
 type Run struct {
-	ID        string   // the subagent's
-	Workspace string   // where the sandbox has it
-	Context   []string // the places that it may read
-	Base      string   // of an API that speaks as OpenAI's chat does; "" where there is none
-	Model     string   // the operator's, which every agent at Base has
-	Fallback  string   // the request's, for agents that name none
+	ID        string   // the subagent's ID
+	Workspace string   // the workspace's path inside the sandbox
+	Context   []string // places that the agents may read
+	Base      string   // URL of an API that speaks like OpenAI's chat API; "" if there is none
+	Model     string   // the operator's choice; every agent that uses Base gets it
+	Fallback  string   // the request's choice, for agents that name no model
 }
 
-// BackendChat is the type of a backend that speaks as OpenAI's chat does, to any address.
+// BackendChat is the type of a backend that speaks like OpenAI's chat API, to any address.
 const BackendChat = "chatcompletion"
 
-// ErrNoModel says that an agent has no model to think with.
+// ErrNoModel means that an agent has no model to think with.
 var ErrNoModel = errors.New("an agent of the run configuration names no model")
 
-// Config is the run configuration of a MassGen that is an agent itself: the request's own, cleaned, with what its sandbox gives it. One without
-// agents gets one, which answers once. Its agents spawn no subagents; they write below the workspace unless they say where; they read the
-// sandbox's context and no other. The argument is unchanged.
+// Config returns the run configuration for a MassGen that is itself an agent: the request's configuration, cleaned,
+// plus everything that the sandbox gives. If the configuration has no agents, Config adds an agent that answers once.
+// The agents spawn no subagents. They write below the workspace unless the configuration names other directories. They
+// read the sandbox's context and no other. The argument is unchanged.
 func (r Run) Config(config map[string]any) (map[string]any, error) {
 	clean := Clean(config)
 	orchestrator := maps.Clone(objectAt(clean, "orchestrator"))
@@ -66,13 +67,13 @@ func (r Run) contextPaths() []any {
 	return all
 }
 
-// complete gives an agent, which is part of a copy of ours, a directory and a model. A backend of another type than BackendChat finds its
-// API by the environment.
+// complete gives an agent a directory and a model. The agent must be part of our copy. A backend of another type than
+// BackendChat finds its API through the environment.
 func (r Run) complete(agent any, n int) error {
 	fields, _ := agent.(map[string]any)
 	backend, ok := fields["backend"].(map[string]any)
 	if !ok {
-		return nil // MassGen says what is wrong with it
+		return nil // MassGen reports the mistake itself
 	}
 	setUnlessThere(backend, "type", BackendChat)
 	setUnlessThere(backend, "cwd", path.Join(r.Workspace, fmt.Sprintf("agent_%d", n)))

@@ -7,8 +7,9 @@ import (
 	"net/http"
 )
 
-// health says whether the watcher is alive: it takes requests, and its schedule and its journal answer. What it waits for, such as an
-// engine that is away, is no reason to start it again; held_up says that.
+// health tells whether the watcher is alive: it takes requests, and its schedule and its journal answer. A watcher that
+// waits for something, such as an engine that is away, still counts as alive, because a restart would not help. The
+// metric held_up shows that it waits.
 func (m *Metrics) health(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), askBudget)
 	defer cancel()
@@ -34,8 +35,8 @@ func (m *Metrics) trouble(ctx context.Context) string {
 	return ""
 }
 
-// Local lets through only questions that were meant for this machine: a page that a browser shows may have a name that leads here
-// (DNS rebinding), but it cannot send another Host than that name.
+// Local lets only those requests through whose Host is this machine. A web page in a browser may have a name that leads
+// here (DNS rebinding), but the browser then sends that name as the Host.
 func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

@@ -14,33 +14,33 @@ import (
 	"torno/internal/journal"
 )
 
-// Journal is where ends are told and records are read.
+// Journal reports the ends of runs, and gives their records.
 type Journal interface {
 	OnEnd(func(key string))
 	Get(ctx context.Context, key string) (journal.Run, error)
 	Outboxes(context.Context) ([]journal.Outbox, error)
 }
 
-// Source is what is shown.
+// Source holds everything that the numbers come from.
 type Source struct {
 	Journal  Journal
 	Status   func(context.Context) (control.Status, error)
-	Profiles []string // the names in the configuration; no other becomes a label
+	Profiles []string // the names in the configuration; other names become no label
 	Outboxes []string
-	// Routes asks the model gateway what its routes have carried; nil where there is none.
+	// Routes asks the model gateway for the traffic of its routes; nil if there is no gateway.
 	Routes     func(context.Context) ([]Route, error)
-	RouteNames []string        // in the configuration
-	Ready      <-chan struct{} // closed when requests are taken
+	RouteNames []string        // the names of the routes in the configuration
+	Ready      <-chan struct{} // closed when the watcher takes requests
 	Log        *slog.Logger
 }
 
-// Metrics are the numbers of one watcher.
+// Metrics holds the numbers of one watcher.
 type Metrics struct {
 	source Source
 
 	mu      sync.Mutex
-	fresh   []string      // keys of runs that have ended and are not counted yet
-	wake    chan struct{} // holds one hint that there are some
+	fresh   []string      // keys of ended runs that are not counted yet
+	wake    chan struct{} // holds at most one hint that fresh has keys
 	ended   *family
 	refused *family
 	tokens  *family
@@ -48,10 +48,10 @@ type Metrics struct {
 	took    map[string]*histogram // by phase
 }
 
-// other stands for what is no name of the configuration.
+// other stands for every name that is not in the configuration.
 const other = "other"
 
-// New is to be told of every end from now on.
+// New returns Metrics. From now on the journal tells it of every end.
 func New(s Source) *Metrics {
 	m := &Metrics{
 		source: s, wake: make(chan struct{}, 1), took: map[string]*histogram{},
@@ -67,10 +67,10 @@ func New(s Source) *Metrics {
 	return m
 }
 
-// phases are the parts of a run's way, as its timings have them.
+// phases names the phases of a run, as its timings do.
 var phases = []string{"admit", "queue", "create", "start", "run", "total"}
 
-// note keeps a key for Loop. It is called while a run ends.
+// note keeps the key of a run for Loop. It is called while the run ends, so it must be quick.
 func (m *Metrics) note(key string) {
 	m.mu.Lock()
 	m.fresh = append(m.fresh, key)
@@ -81,7 +81,7 @@ func (m *Metrics) note(key string) {
 	}
 }
 
-// Loop counts what ends until ctx is done.
+// Loop counts the ends of runs until ctx is done.
 func (m *Metrics) Loop(ctx context.Context) {
 	for {
 		select {
@@ -93,7 +93,7 @@ func (m *Metrics) Loop(ctx context.Context) {
 	}
 }
 
-// catchUp counts the ends that were noted.
+// catchUp counts the ends that note has kept.
 func (m *Metrics) catchUp(ctx context.Context) {
 	m.mu.Lock()
 	fresh := m.fresh
@@ -121,7 +121,7 @@ func (m *Metrics) catchUp(ctx context.Context) {
 	}
 }
 
-// among is a name if it is a known one.
+// among returns a name if it is known, and otherwise "other".
 func among(known []string, name string) string {
 	if slices.Contains(known, name) {
 		return name
@@ -171,5 +171,5 @@ func (m *Metrics) show(w http.ResponseWriter, r *http.Request) {
 	}
 	m.mu.Unlock()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = io.WriteString(w, text.String()) // when the collector is gone, nothing is left to do
+	_, _ = io.WriteString(w, text.String()) // if the collector has gone, there is nothing to do
 }

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// codeForm is the form of the gateway's codes. A gateway that a child has taken over may say anything.
+// codeForm is the form of the gateway's codes. It is checked because a gateway that a child has taken over may say
+// anything.
 var codeForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// mostCodes is more than the gateway has.
+// mostCodes bounds the codes of a route. An honest gateway has fewer.
 const mostCodes = 64
 
-// Route is what a route of the model gateway has carried, over all runs since the gateway began.
+// Route is the traffic of one route of the model gateway, over all runs since the gateway began.
 type Route struct {
-	Name          string // of the configuration; "" for requests that found none
+	Name          string // the name in the configuration; "" for requests that found no route
 	Requests      int64
 	Input, Output int64            // tokens
 	Money         float64          // in the currency of the prices
-	Refused       map[string]int64 // requests that were refused or cut off, by the gateway's codes
+	Refused       map[string]int64 // how many requests were refused or cut off, by the gateway's code
 }
 
-// writeRoutes asks the gateway for what its routes have carried. While the gateway does not answer, there are no lines of it.
+// writeRoutes writes the traffic of the gateway's routes. While the gateway does not answer, it writes nothing.
 func (m *Metrics) writeRoutes(ctx context.Context, to *strings.Builder) {
 	if m.source.Routes == nil {
 		return

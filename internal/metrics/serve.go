@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// maxConnections bounds the descriptors and the questions that all users of this machine together have at the address.
+// maxConnections bounds the connections of all users of this machine together at the address, and so the descriptors
+// and the work that they cost.
 const maxConnections = 16
 
 // Serve answers at a loopback address until open is done. It closes the listener.
@@ -27,7 +28,7 @@ func (m *Metrics) Serve(open context.Context, listener net.Listener) error {
 	return err
 }
 
-// bounded accepts so many connections at a time; further ones wait in the kernel.
+// bounded is a listener with as many connections at a time as places has room. Further ones wait in the kernel.
 type bounded struct {
 	net.Listener
 	places chan struct{}
@@ -44,13 +45,13 @@ func (b *bounded) Accept() (net.Conn, error) {
 	return &place{Conn: conn, leave: sync.OnceFunc(func() { <-b.places })}, nil
 }
 
-// place is a connection that gives its place back once.
+// place is a connection that takes up one place. It gives the place back only once, however often it is closed.
 type place struct {
 	net.Conn
 	leave func()
 }
 
-// Close ends the connection.
+// Close gives the place back and ends the connection.
 func (p *place) Close() error {
 	p.leave()
 	return p.Conn.Close()

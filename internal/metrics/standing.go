@@ -8,10 +8,10 @@ import (
 	"torno/internal/control"
 )
 
-// askBudget is how long a collector of numbers waits for the watcher's status.
+// askBudget is how long a collector of numbers waits for the watcher, or for the gateway, to answer.
 const askBudget = 5 * time.Second
 
-// standing are the numbers of the watcher's status.
+// standing holds the numbers from the watcher's status.
 type standing struct {
 	up, started, places, running, runningMost, queued, queuedMost, trouble, held, ready, wanted, memory *family
 }
@@ -34,7 +34,7 @@ func newStanding() standing {
 	}
 }
 
-// writeStanding asks for the status once. Of a watcher that does not answer nothing else is said than that it is not up.
+// writeStanding asks for the status once, and writes its numbers. If the watcher does not answer, it writes only up 0.
 func (m *Metrics) writeStanding(ctx context.Context, to *strings.Builder) {
 	ctx, cancel := context.WithTimeout(ctx, askBudget)
 	defer cancel()
@@ -65,7 +65,8 @@ func (m *Metrics) writeStanding(ctx context.Context, to *strings.Builder) {
 	}
 }
 
-// shelf adds one of the shelves of an outbox and a profile, which has one for each set of prefixes.
+// shelf adds the numbers of one shelf. An outbox and a profile have one shelf for each set of prefixes, and the sum
+// counts.
 func (now standing) shelf(s control.Shelf, outbox, profile string) {
 	now.ready.add(float64(s.Ready), outbox, profile)
 	now.wanted.add(float64(s.Wanted), outbox, profile)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// family is a number with all of its series, in the text format of Prometheus, version 0.0.4.
+// family is a metric with all of its series, in the text format of Prometheus, version 0.0.4.
 type family struct {
 	name, kind, help string
 	labels           []string
-	series           map[string]float64 // by the labels as they are written
+	series           map[string]float64 // by the labels, as the function written writes them
 }
 
 func newFamily(kind, name, help string, labels ...string) *family {
 	return &family{name: "torno_" + name, kind: kind, help: help, labels: labels, series: map[string]float64{}}
 }
 
-// add adds to the series of some labels, whose values are in the order of their names.
+// add adds to the series with these values of the labels, in the order of f.labels.
 func (f *family) add(by float64, values ...string) { f.series[written(f.labels, values)] += by }
 
 func (f *family) write(to *strings.Builder) {
@@ -37,7 +37,7 @@ func sample(to *strings.Builder, name, labels string, value float64) {
 	fmt.Fprintf(to, "%s%s %s\n", name, labels, strconv.FormatFloat(value, 'g', -1, 64))
 }
 
-// written are labels as the format has them.
+// written writes labels as the format wants them.
 func written(names, values []string) string {
 	if len(names) == 0 {
 		return ""
@@ -49,7 +49,7 @@ func written(names, values []string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// escaped is the value of a label: no text ends it, or the line.
+// escaped writes the value of a label, so that no text can end the value or the line.
 func escaped(value string) string {
 	return strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(value, "�"))
 }
@@ -59,7 +59,7 @@ var bounds = [...]float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600
 
 // histogram is one series of a histogram.
 type histogram struct {
-	buckets [len(bounds)]uint64 // each with those before it
+	buckets [len(bounds)]uint64 // each one also counts the values of the buckets before it
 	count   uint64
 	sum     float64
 }
@@ -74,7 +74,7 @@ func (h *histogram) observe(seconds float64) {
 	h.sum += seconds
 }
 
-// write writes the samples, of which a label has a value.
+// write writes the samples. Each has the given label with the given value.
 func (h *histogram) write(to *strings.Builder, name, label, value string) {
 	bucket := func(end string, count uint64) {
 		sample(to, name+"_bucket", written([]string{label, "le"}, []string{value, end}), float64(count))

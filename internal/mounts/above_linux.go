@@ -11,22 +11,22 @@ import (
 	"torno/sandbox"
 )
 
-// errRenamed says that a directory above a source was renamed while the host looked for it.
+// errRenamed says that a directory above a source was renamed during the search.
 var errRenamed = errors.New("a directory above it was renamed meanwhile, or a mount covers it; ask again")
 
-// Above names the pinned directory and each directory above it by device and inode, the innermost first. So two sources are
-// equal or nested exactly if one of them is in the other's list, whatever their paths say:
+// Above lists the pinned directory and each directory above it by device and inode, the innermost first. So two sources
+// are equal or nested exactly if one of them is in the other's list, whatever their paths say:
 //
-//   - A source lies in the mount of its base (Pin sees to that), and ".." leads from it to the root of this mount. A rename
-//     changes names and no identity.
-//   - A bind mount's root has directories above it as well, which ".." does not reach. Only a source beneath a base in
-//     another mount of the same file system can be one of them. So each such base that holds the mount's root, by what
-//     /proc/self/mountinfo says of both mounts, is asked: the way from it down to the root is opened, proved to end there,
-//     and climbed back.
+//   - A source lies in the mount of its base (Pin makes sure of that), and ".." leads from it to the root of this
+//     mount. A rename changes names but not identities.
+//   - If that mount is a bind mount, there are directories above its root too, which ".." does not reach. Another
+//     source can be such a directory only if it lies beneath a base in another mount of the same file system. So Above
+//     checks each such base that holds the mount's root according to /proc/self/mountinfo: it opens the way from the
+//     base down to the root, proves that the way ends there, and climbs back.
 //
-// The work is bounded by the depth of a path and by the number of bases; the table of mounts is read only where two bases
-// are in different mounts of one file system. A file system that shows another one's directories under numbers of its own
-// (see spot) is not seen through.
+// The work is bounded by the depth of a path and by the number of bases; the table of mounts is read only if two bases
+// are in different mounts of one file system. Above cannot see through a file system that shows another file system's
+// directories under its own numbers (see spot).
 func (b *Bases) Above(pin *Pin) ([]sandbox.Directory, error) {
 	above, err := climb(int(pin.file.Fd()))
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Bases) Above(pin *Pin) ([]sandbox.Directory, error) {
 	return append(above, beyond...), nil
 }
 
-// climb names a directory and each one above it in the same mount.
+// climb lists a directory and each one above it in the same mount.
 func climb(from int) (above []sandbox.Directory, err error) {
 	at, err := unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -74,7 +74,8 @@ func directoryOf(fd int) (sandbox.Directory, error) {
 	return sandbox.Directory{Device: st.Dev, Inode: st.Ino}, os.NewSyscallError("fstat", err)
 }
 
-// beyond names what lies above the root of a base's mount, as far as sources beneath other bases can reach it.
+// beyond lists the directories above the root of a base's mount, as far as sources beneath other bases can be these
+// directories.
 func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Directory, err error) {
 	v, err := b.look()
 	if err != nil {
@@ -107,7 +108,7 @@ func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Dir
 	return above, nil
 }
 
-// sharesFileSystem says whether another base lies in another mount of the same file system.
+// sharesFileSystem reports whether another base lies in another mount of the same file system.
 func (v *snapshot) sharesFileSystem(own *anchor) bool {
 	for _, other := range v.held {
 		if other.device == own.device && other.mountID() != own.mountID() {
@@ -123,7 +124,8 @@ func (a *anchor) mountID() uint64 {
 	return a.mount.id
 }
 
-// wayTo is the path from a base down to the root of another base's mount, "" where that does not lie in it.
+// wayTo returns the path from a base down to the root of another base's mount, or "" if that root does not lie in the
+// base.
 func (a *anchor) wayTo(inner *anchor, infos map[uint64]mountInfo) (string, error) {
 	here, ok := infos[a.mountID()]
 	there, found := infos[inner.mountID()]
@@ -148,8 +150,8 @@ func (a *anchor) wayTo(inner *anchor, infos map[uint64]mountInfo) (string, error
 	return way, nil
 }
 
-// climbFrom returns the directories above the one to which a path from a base leads. The last step may enter a mount: a
-// directory that is bound onto itself is still this directory.
+// climbFrom follows a path from a base to the directory end, and returns the directories above end. The last step of
+// the path may enter a mount: a directory that is bound onto itself is still the same directory.
 func (a *anchor) climbFrom(way string, end sandbox.Directory) ([]sandbox.Directory, error) {
 	parent, err := lookup(int(a.file.Fd()), path.Dir(way), unix.O_PATH|unix.O_DIRECTORY, beneath)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"torno/sandbox"
 )
 
-// FindAgain finds in our mount namespace a file that was opened in another one, because mounts of that one cannot be cloned.
-// It opens the file by the name that the kernel tells, and follows no link. Another file may have the name by now: the caller compares
-// Dev and Ino.
+// FindAgain finds in our mount namespace a file that was opened in another mount namespace, because mounts of another
+// namespace cannot be cloned. It opens the file by the name that the kernel reports, and follows no link. By now
+// another file may have this name: the caller compares Dev and Ino.
 func FindAgain(held *os.File) (*Pin, error) {
 	name, err := pathOf(int(held.Fd()))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"torno/sandbox"
 )
 
-// Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the withheld places, by
-// whatever name: that it neither is one of them, nor holds it, nor lies in it. A parent could change it there, or a child see
-// in it what is withheld from it.
+// Apart makes sure that an open place of the operator's has nothing to do with the bases or the withheld places, under
+// any name: it is none of them, holds none of them and lies in none of them. Otherwise a parent could change the place,
+// or a child could see in it something that is withheld from it.
 func (b *Bases) Apart(place *os.File) error {
 	here, err := spotOfFile(place)
 	if err != nil {
@@ -40,7 +40,8 @@ func (b *Bases) Apart(place *os.File) error {
 	return nil
 }
 
-// PinApart pins what the operator has named and the caller has open, if it is Apart. The pin has a handle of its own.
+// PinApart pins a place that the operator has named and the caller has open, if it passes Apart. The pin has its own
+// handle.
 func (b *Bases) PinApart(src sandbox.Source, place *os.File) (*Pin, error) {
 	if err := b.Apart(place); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (b *Bases) PinApart(src sandbox.Source, place *os.File) (*Pin, error) {
 	return newPin(src, fd)
 }
 
-// spotOfFile tells the spot of a handle in whatever mount.
+// spotOfFile returns the spot of a handle in any mount.
 func spotOfFile(file *os.File) (spot, error) {
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

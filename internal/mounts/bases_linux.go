@@ -15,16 +15,16 @@ import (
 	"torno/sandbox"
 )
 
-// Bases are the operator's directories, each held from the start, so that replacing one of them by something else
-// changes nothing. It is safe for concurrent use.
+// Bases are the operator's directories. Each is held open from the start, so replacing one of them changes nothing.
+// Bases are safe for concurrent use.
 type Bases struct {
-	mu       sync.RWMutex // held for no call that a file system answers; see snapshot
+	mu       sync.RWMutex // never held during a call that a file system answers; see snapshot
 	held     map[string]*anchor
 	withheld []*withheldPlace
 	closed   bool
 }
 
-// OpenBases opens each directory once, see Add. Close closes them.
+// OpenBases opens each directory once (see Add). Close closes them.
 func OpenBases(paths []string) (*Bases, error) {
 	b := &Bases{held: make(map[string]*anchor, len(paths))}
 	if err := b.Add(paths); err != nil {
@@ -33,8 +33,9 @@ func OpenBases(paths []string) (*Bases, error) {
 	return b, nil
 }
 
-// Add opens directories that are not held yet: all of them, or none. It follows symbolic links in these paths now, and never
-// again, and only links that belong to root or to us: another owner could exchange a link and so decide what is mounted.
+// Add opens the directories that are not held yet: all of them, or none. It follows symbolic links in these paths only
+// now, never again. It follows only links that belong to root or to us: another owner could exchange a link and so
+// choose another directory.
 func (b *Bases) Add(paths []string) error {
 	added := make(map[string]*anchor, len(paths))
 	for _, path := range paths {
@@ -72,14 +73,14 @@ func openBase(path string) (*anchor, error) {
 	return newAnchor(root)
 }
 
-// Paths are the directories, sorted.
+// Paths returns the paths of the directories, sorted.
 func (b *Bases) Paths() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return slices.Sorted(maps.Keys(b.held))
 }
 
-// Is says whether a base is the directory that the caller has open as other.
+// Is reports whether a base is the directory that other describes.
 func (b *Bases) Is(path string, other fs.FileInfo) bool {
 	base, err := b.borrow(path)
 	if base == nil || err != nil {
@@ -102,19 +103,20 @@ func (b *Bases) Close() error {
 	return nil
 }
 
-// Pin finds the source with the watcher's own rights; see PinAs.
+// Pin finds the source with the watcher's own rights (see PinAs).
 func (b *Bases) Pin(src sandbox.Source) (*Pin, error) { return b.PinAs(src, ourselves()) }
 
-// PinAs finds the source and keeps it open. Where it cannot, the error is a *PathError.
+// PinAs finds the source and keeps it open. If it cannot, the error is a *PathError.
 //
-// The base is the operator's. The path from there to the source is looked up with the rights of a user, which must be able
-// to pass the base and every directory below it: with root's rights the lookup would pass closed directories.
+// The base belongs to the operator. The path from the base to the source is looked up with the rights of a user. This
+// user must be able to pass the base and every directory below it: with root's rights the lookup would pass closed
+// directories.
 //
-// A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
-// name reach through a mount would make the same tree look different depending on where it is entered; and the operator
-// did not list that mount as a root.
+// A source in another mount than its base is refused, for two reasons. Clones do not carry mounts below them, so if a
+// name could lead through a mount, the same tree would look different depending on where one enters it. And the
+// operator did not list that mount as a root.
 //
-// A source that is part of a withheld place is refused too, see Withhold.
+// A source that is part of a withheld place is refused too (see Withhold).
 func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
 	pin, err := b.pin(src, who)
 	if errors.Is(err, errDetached) && b.reopen(src.Base) == nil {
@@ -149,7 +151,7 @@ func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	return pin, nil
 }
 
-// borrow returns one base, which stays open until the caller gives it back, or nil where there is no such base.
+// borrow returns one base, which stays open until the caller calls letGo, or nil if there is no such base.
 func (b *Bases) borrow(path string) (*anchor, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -163,7 +165,7 @@ func (b *Bases) borrow(path string) (*anchor, error) {
 	return base, nil
 }
 
-// find pins a source, whatever it is part of.
+// find pins a source. It does not look at withheld places.
 func find(src sandbox.Source, base *os.File, who User) (*Pin, error) {
 	var fd int
 	err := who.Do(func() (err error) {
@@ -176,7 +178,7 @@ func find(src sandbox.Source, base *os.File, who User) (*Pin, error) {
 	return newPin(src, fd)
 }
 
-// pinBase pins a base itself, which may hold what is kept from its parent.
+// pinBase pins a base itself, even if the base holds a withheld place.
 func (b *Bases) pinBase(path string) (*Pin, error) {
 	src := sandbox.Source{Base: path, Rel: "."}
 	base, err := b.borrow(path)
@@ -190,7 +192,7 @@ func (b *Bases) pinBase(path string) (*Pin, error) {
 	return find(src, base.file, ourselves())
 }
 
-// reopen is for a base that was unmounted. If the same directory is mounted at its path again, reopen opens it there.
+// reopen handles a base that was unmounted. If the same directory is mounted at its path again, reopen opens it there.
 func (b *Bases) reopen(path string) error {
 	old, err := b.borrow(path)
 	if err != nil {
@@ -216,7 +218,7 @@ func (b *Bases) reopen(path string) error {
 	return nil
 }
 
-// lookupError says what the kernel's refusal means.
+// lookupError turns the kernel's refusal into a PathError, if its meaning is known.
 func lookupError(src sandbox.Source, base *os.File, err error) error {
 	kind := kindOf(err)
 	if kind == "" {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ShowCovered is Show for an ordinary user. Such a user cannot leave out the mounts below the source, so it covers them.
+// ShowCovered does the work of Show for an ordinary user, who cannot leave out the mounts below the source. It covers
+// them instead.
 func (s *Slot) ShowCovered(source, rel string, covers Covers) error {
 	err := s.Show(source, rel)
 	if !errors.Is(err, ErrBelow) {
@@ -31,7 +32,7 @@ func (s *Slot) ShowCovered(source, rel string, covers Covers) error {
 	return nil
 }
 
-// showAll shows a place with all that is mounted below it.
+// showAll shows a place together with everything that is mounted below it.
 func (s *Slot) showAll(source, rel string) error {
 	place, err := lookup(int(s.dir.Fd()), filepath.Join(rootDir, rel), unix.O_PATH, across)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Slot) showAll(source, rel string) error {
 	return moveMount(file, place)
 }
 
-// mountsBelow are the places below one of the slot's root where something is mounted, without those below another.
+// mountsBelow lists the mounts below a place of the slot's root, but no mount that lies below another listed one.
 func (s *Slot) mountsBelow(rel string) ([]string, error) {
 	root, err := pathOf(int(s.dir.Fd()))
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Slot) mountsBelow(rel string) ([]string, error) {
 			all = append(all, filepath.Join(rel, below))
 		}
 	}
-	slices.Sort(all) // an outer one comes before those below it
+	slices.Sort(all) // an outer place comes before the places below it
 	var outer []string
 	for _, at := range all {
 		if !slices.ContainsFunc(outer, func(o string) bool { _, in := beneathPath(o, at); return in }) {
@@ -79,7 +80,7 @@ func (s *Slot) mountsBelow(rel string) ([]string, error) {
 	return outer, nil
 }
 
-// cover puts what is empty on a place.
+// cover puts an empty directory or file on a place.
 func (s *Slot) cover(rel string, covers Covers) error {
 	fd, err := lookup(int(s.dir.Fd()), filepath.Join(rootDir, rel), unix.O_PATH, across)
 	if err != nil {

@@ -7,45 +7,46 @@ import (
 	"torno/sandbox"
 )
 
-// ErrNeedsLinux is returned by everything here on another system.
+// ErrNeedsLinux is the error of every function here on other systems.
 var ErrNeedsLinux = errors.New("mounts by handle need Linux")
 
 // ErrNoSlot says that every slot is taken.
 var ErrNoSlot = errors.New("no slot is free")
 
-// ErrSlotInUse says that the slot of this number was handed out already.
+// ErrSlotInUse says that the slot of this number is already handed out.
 var ErrSlotInUse = errors.New("the slot is in use")
 
-// ErrRootGone is the cause of a PathError when the operator's directory itself was removed after OpenBases: whatever lies
+// ErrRootGone is the cause of a PathError if the operator's directory itself was removed after OpenBases. Whatever lies
 // at its path now is another directory.
 var ErrRootGone = errors.New("the root was removed since it was opened")
 
-// ErrTaken says that a mount, or something below which one was placed earlier, lies where another one should go.
+// ErrTaken says that the place has a mount already, or that a mount was placed below it earlier.
 var ErrTaken = errors.New("the place is taken; mounts are placed outermost first, each once")
 
-// ErrNoPlace says that a mount should go inside an earlier one, where nothing fits: not there, a link, or of the wrong type.
+// ErrNoPlace says that a mount should go inside an earlier one, but the place there is missing, is a link, or has the
+// wrong type.
 var ErrNoPlace = errors.New("the mount around it has no fitting place")
 
-// ErrNotPlaced says that a place of a slot does not have the mount that was placed there.
+// ErrNotPlaced says that a place of a slot does not hold the mount that was placed there.
 var ErrNotPlaced = errors.New("the slot does not hold what was placed in it")
 
-// ErrBelow says that something is mounted below a source, and that the kernel lets only root leave it out: an ordinary
-// user would otherwise see what the mount hides.
+// ErrBelow says that something is mounted below a source. The kernel lets only root leave such a mount out, because an
+// ordinary user would otherwise see what the mount hides.
 var ErrBelow = errors.New("something is mounted below it, which only root can leave out of a sandbox: unmount that, or run the watcher as root")
 
-// Kind says what is wrong with a source.
+// Kind classifies the fault of a source.
 type Kind string
 
 // The kinds of a PathError.
 const (
 	KindInvalid    Kind = "invalid"    // not a clean relative path
-	KindEscapes    Kind = "escapes"    // leads out of its base, or the base is not one of the operator's
+	KindEscapes    Kind = "escapes"    // leads out of its base, or the base does not belong to the operator
 	KindMissing    Kind = "missing"    // does not exist, or was removed
-	KindLink       Kind = "link"       // a symbolic link on the way, or a file with several names
-	KindNotDir     Kind = "notdir"     // something on the way is not a directory
+	KindLink       Kind = "link"       // a symbolic link on the way, or a file with several names (hard links)
+	KindNotDir     Kind = "notdir"     // a part of the path before the last is not a directory
 	KindSpecial    Kind = "special"    // a FIFO, socket or device
-	KindMountpoint Kind = "mountpoint" // lies in another mount than its base
-	KindDenied     Kind = "denied"     // the kernel does not let us
+	KindMountpoint Kind = "mountpoint" // lies in a different mount from its base
+	KindDenied     Kind = "denied"     // the kernel does not let us open it
 	KindWithheld   Kind = "kept"       // part of a withheld place; the cause is a WithheldError
 )
 
@@ -61,11 +62,12 @@ var reasons = map[Kind]string{
 	KindWithheld:   "is kept from sandboxes",
 }
 
-// PathError says why a source cannot be pinned. The fault lies with the request, or with a process that moves its files.
+// PathError says why a source cannot be pinned. The fault lies with the request, or with a process that moves the
+// request's files.
 type PathError struct {
 	Source sandbox.Source
 	Kind   Kind
-	Err    error // the kernel's word, if it was asked
+	Err    error // the kernel's answer, if it was asked
 }
 
 func (e *PathError) Error() string {
@@ -76,10 +78,10 @@ func (e *PathError) Error() string {
 	return text
 }
 
-// Reason completes a sentence whose subject is the path, in whichever view the reader knows it.
+// Reason returns the rest of a sentence that begins with the path. The caller writes the path as its reader knows it.
 func (e *PathError) Reason() string { return reasons[e.Kind] }
 
 func (e *PathError) Unwrap() error { return e.Err }
 
-// ErrNotApart says that a place of the operator's is, holds or lies in what a request could reach.
+// ErrNotApart says that a place of the operator's is, holds or lies in a place that a request could reach.
 var ErrNotApart = errors.New("it is, holds or lies in a place that requests reach")

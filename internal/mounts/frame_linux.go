@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Frame makes a view a mount of its own, before anything is placed in it. A launcher whose runtime cannot bind a directory
-// read-only without making everything below it read-only binds a frame that Seal has closed.
+// Frame makes a view a mount of its own, before anything is placed in it. Some runtimes cannot bind a directory
+// read-only without making everything below it read-only. Their launchers bind a frame, after Seal has made it
+// read-only.
 func (s *Slot) Frame(view int) error {
 	if _, err := s.ViewDir(view); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (s *Slot) frame(name string) error {
 		return err
 	}
 	defer tree.Close()
-	if err := moveMount(tree, int(dir.Fd())); err != nil { // it is shared from here on, as the mount of all slots is
+	if err := moveMount(tree, int(dir.Fd())); err != nil { // from here on it is shared, as the mount of all slots is
 		return err
 	}
 	id, _, err := mountOf(int(tree.Fd()))
@@ -53,12 +54,13 @@ func (s *Slot) frame(name string) error {
 	return nil
 }
 
-// Seal makes a frame read-only, and nothing that was placed in it. Copies that a runtime makes from now on stay so.
+// Seal makes a frame read-only, but nothing that was placed in it. Copies that a runtime makes from now on stay
+// read-only.
 func (s *Slot) Seal(view int) error {
 	return s.setFrame(view, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// Unseal lets mounts be placed in a frame again. Copies of it stay read-only.
+// Unseal makes a frame writable, so that mounts can be placed in it again. Copies of it stay read-only.
 func (s *Slot) Unseal(view int) error {
 	return s.setFrame(view, unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY})
 }
@@ -90,14 +92,14 @@ func (s *Slot) frameOf(view int) (int, error) {
 	return fd, nil
 }
 
-// Placed is a mount as its maker remembers it.
+// Placed describes a mount as the caller placed it.
 type Placed struct {
 	Dev, Ino uint64
 	Writable bool
 }
 
-// Prove compares the mount at a place of a view with what was placed there: which directory or file it is, and its flags.
-// No link is followed on the way. A directory on the way may have moved inside an outer mount: that fails, too.
+// Prove compares the mount at a place of a view with the mount that was placed there: the directory or file, and the
+// flags. It follows no link on the way. If a directory on the way has moved inside an outer mount, Prove fails too.
 func (s *Slot) Prove(view int, rel string, want Placed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +115,7 @@ func (s *Slot) Prove(view int, rel string, want Placed) error {
 	return nil
 }
 
-// ProveSealed makes sure that a view is a frame that nothing can be written to.
+// ProveSealed makes sure that a view is a read-only frame.
 func (s *Slot) ProveSealed(view int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +152,7 @@ func isMount(fd int) error {
 	return err
 }
 
-// proveFlags compares the flags of the mount that a handle lies in.
+// proveFlags compares the flags of the mount around the handle.
 func proveFlags(fd int, writable bool) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Identity is a user and a group, as the kernel counts them.
+// Identity is a user and a group, as the kernel numbers them.
 type Identity struct{ UID, GID uint32 }
 
 // CloneOptions say how a clone differs from its source. NOSUID and NODEV are always set.
@@ -16,16 +16,16 @@ type CloneOptions struct {
 	IDMap *os.File
 }
 
-// Covers are a directory and a file of the host's own with nothing in them.
+// Covers are an empty directory and an empty file of the host's own.
 type Covers struct {
 	Dir  string `json:"dir"`
 	File string `json:"file"`
 }
 
-// noID is the one number that is no user and no group.
+// noID is the only number that can be neither a user nor a group.
 const noID = math.MaxUint32
 
-// extent maps size consecutive ids, as a line of /proc/<pid>/uid_map does.
+// extent maps size consecutive ids, like a line of /proc/<pid>/uid_map.
 type extent struct{ inside, outside, size uint32 }
 
 // swapped maps every id to itself, except that a and b change places.

@@ -15,9 +15,9 @@ import (
 // maxIDMaps bounds how many namespaces are kept; making one costs about as much as starting a process.
 const maxIDMaps = 256
 
-// IDMaps makes and keeps user namespaces that say which ids change places. It is safe for concurrent use.
+// IDMaps makes and keeps user namespaces that exchange ids. It is safe for concurrent use.
 type IDMaps struct {
-	noGroup uint32 // the one group that a map of Reading knows, see there
+	noGroup uint32 // the only group in the maps of Reading; see Reading
 
 	mu    sync.Mutex
 	max   int
@@ -25,7 +25,7 @@ type IDMaps struct {
 	order []exchange // oldest first
 }
 
-// exchange is what a namespace says.
+// exchange describes which ids a namespace exchanges.
 type exchange struct {
 	owner, child Identity
 	reading      bool
@@ -36,18 +36,19 @@ func NewIDMaps() *IDMaps {
 	return &IDMaps{noGroup: 1<<31 + rand.Uint32N(1<<31-2), max: maxIDMaps, held: make(map[exchange]*os.File)}
 }
 
-// Get returns a namespace in which owner and child have changed places, users and groups each for themselves, and
-// every other id is itself. Where both have the same group, the user alone is exchanged. The caller closes it.
+// Get returns a namespace that exchanges owner and child, users and groups separately; every other id stays as it is.
+// If both have the same group, only the users are exchanged. The caller closes the namespace.
 func (m *IDMaps) Get(owner, child Identity) (*os.File, error) {
 	return m.get(exchange{owner: owner, child: child})
 }
 
-// Reading returns a namespace for a mount that is only read. Owner and child, which are users, have changed places in it, and
-// no file's group has a number. The kernel lets no process write to a file whose owner or group has none, whatever the file's mode and the
-// process's rights are. To connect to a socket and to open a FIFO for writing counts as writing to the file there, which a read-only mount does
-// not forbid. The caller closes it.
+// Reading returns a namespace for a mount that is only read. It exchanges the users owner and child, and gives no
+// file's group a number. If a file's owner or group has no number, the kernel lets no process write to the file,
+// whatever the file's mode and the process's rights are. Connecting to a socket and opening a FIFO for writing count as
+// writing; a read-only mount does not forbid these. The caller closes the namespace.
 //
-// The kernel takes no empty map, so one group is in it. It is drawn by lot, so that no parent gives it to a socket.
+// The kernel takes no empty map, so one group is in it. It is chosen at random, so that no parent can give it to a
+// socket.
 func (m *IDMaps) Reading(owner, child uint32) (*os.File, error) {
 	return m.get(exchange{owner: Identity{UID: owner}, child: Identity{UID: child}, reading: true})
 }
@@ -66,7 +67,7 @@ func (m *IDMaps) get(key exchange) (*os.File, error) {
 	return dup(f)
 }
 
-// keep remembers a namespace, in place of the oldest one where there are too many.
+// keep remembers a namespace. If the cache is full, it forgets the oldest one.
 func (m *IDMaps) keep(key exchange, f *os.File) {
 	if len(m.order) == m.max {
 		m.held[m.order[0]].Close()
@@ -112,9 +113,10 @@ func mappings(extents []extent) []syscall.SysProcIDMap {
 	return maps
 }
 
-// newUserNamespace makes a namespace without a process in it. Only a process can be born into a new one, so we start
-// ourselves: traced, it stops before its first instruction, and is killed as soon as the namespace has a handle. The
-// death signal covers the moment in which we ourselves are killed, when a traced process would otherwise run on.
+// newUserNamespace makes a namespace without a process in it. A process has to be born into the new namespace, so we
+// start our own program. It is traced, so it stops before its first instruction; we kill it as soon as we have a handle
+// on the namespace. The death signal is for the case that we ourselves are killed in between: the traced process would
+// otherwise run on.
 func newUserNamespace(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
 	runtime.LockOSThread() // this thread must stay the traced process's parent and tracer
 	defer runtime.UnlockOSThread()

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How names are looked up: downwards, without a link of any kind.
+// How names are looked up: only downwards, and without following any kind of link.
 const (
 	across  = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 	beneath = across | unix.RESOLVE_NO_XDEV // and without entering another mount
 )
 
-// lookup opens a name beneath a directory that is held. A signal may interrupt it.
+// lookup opens a name beneath an open directory. If a signal interrupts it, it tries again.
 func lookup(at int, name string, flags, resolve uint64) (int, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve}
 	for {
@@ -26,7 +26,7 @@ func lookup(at int, name string, flags, resolve uint64) (int, error) {
 	}
 }
 
-// whereHidden explains an error that may come from a hidden openat2 rather than from the caller.
+// whereHidden explains an error that may come from something that hides openat2, and not from the caller.
 func whereHidden(err error) error {
 	if errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("openat2: %w: Linux is older than 5.6, or something hides the call, as RestrictSUIDSGID of systemd and filters of containers do", err)
@@ -34,13 +34,14 @@ func whereHidden(err error) error {
 	return err
 }
 
-// Bounds of a relative path. The depth bounds how many directories a skeleton has.
+// These constants bound a relative path. maxDepth also bounds how many directories a skeleton has.
 const (
 	maxPath  = unix.PathMax - 1
 	maxDepth = 128
 )
 
-// checkRel says what is wrong with a relative path as text. A path that passes has no "..", no "." and no empty element.
+// checkRel checks the text of a relative path; it returns "" if the text is sound. A path that passes has no "..", no
+// "." and no empty element.
 func checkRel(rel string) Kind {
 	switch {
 	case rel == ".." || strings.HasPrefix(rel, "../") || strings.HasPrefix(rel, "/"),
@@ -52,7 +53,7 @@ func checkRel(rel string) Kind {
 	return ""
 }
 
-// kindOf reads the kernel's answer to a lookup with beneath. A path without ".." meets EXDEV only at a mount.
+// kindOf translates the kernel's answer to a lookup with beneath. For a path without "..", EXDEV can only mean a mount.
 func kindOf(err error) Kind {
 	switch {
 	case errors.Is(err, unix.ENOENT):

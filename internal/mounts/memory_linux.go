@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memorySource tells a file system of ours from others in memory.
+// memorySource marks our own in-memory file systems.
 const memorySource = "torno"
 
 func isOurMemory(info mountInfo) bool {
 	return info.kind == "tmpfs" && info.source == memorySource && info.root == "/"
 }
 
-// newMemory returns a detached mount of a new, empty file system in memory, which only we may enter.
+// newMemory returns a detached mount of a new, empty file system in memory. Only our own user may enter it.
 func newMemory() (*os.File, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountInfo has the fields of a line of /proc/self/mountinfo that we need.
+// mountInfo has the fields that we need from one line of /proc/self/mountinfo.
 type mountInfo struct {
 	id, parent uint64
 	device     string // major:minor of the file system
-	root       string // which directory of the file system is mounted
-	point      string // where
+	root       string // the directory of the file system that is mounted
+	point      string // where it is mounted
 	shared     bool
-	kind       string // of the file system
-	source     string // what it was made from, in its maker's words
+	kind       string // type of the file system
+	source     string // the source, as the process that mounted it named it
 }
 
 var errMountInfo = errors.New("a line of /proc/self/mountinfo is not of the form that is known")
@@ -37,7 +37,7 @@ func readMountInfo() (map[uint64]mountInfo, error) {
 func parseMountInfo(data []byte) (map[uint64]mountInfo, error) {
 	infos := map[uint64]mountInfo{}
 	for line := range bytes.Lines(data) {
-		// One blank is between two fields. Other space is not escaped, so it is part of a name.
+		// One blank separates two fields. Other white space is not escaped, so it is part of a name.
 		fields := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
 		if len(fields) < 7 || slices.Contains(fields[:7], "") {
 			return nil, errMountInfo
@@ -67,12 +67,12 @@ func fileSystem(fields []string) (kind, source string) {
 	return fields[0], unescape(fields[1])
 }
 
-// unescape undoes the kernel's \ooo for blanks and backslashes.
+// unescape undoes the kernel's \ooo escapes.
 func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace(s)
 }
 
-// bindsItself says whether the mount is a directory that was bound onto itself.
+// bindsItself reports whether the mount is a directory that was bound onto itself.
 func bindsItself(infos map[uint64]mountInfo, id uint64) bool {
 	mount := infos[id]
 	parent, ok := infos[mount.parent]
@@ -83,7 +83,7 @@ func bindsItself(infos map[uint64]mountInfo, id uint64) bool {
 	return err == nil && mount.root == filepath.Join(parent.root, rel)
 }
 
-// mountOf says in which mount fd lies, and whether fd is the root of it.
+// mountOf returns the id of the mount around fd, and whether fd is its root.
 func mountOf(fd int) (id uint64, isRoot bool, err error) {
 	var st unix.Statx_t
 	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st); err != nil {

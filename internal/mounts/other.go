@@ -9,25 +9,25 @@ import (
 	"torno/sandbox"
 )
 
-// The types of this file only let the rest of the program compile; they never have a value.
+// The types of this file only let the rest of the program compile; no value of them is ever made.
 type (
 	Bases  struct{}
 	IDMaps struct{}
 	Slots  struct{}
 	Slot   struct{}
-	// Pin has the fields that others read.
+	// Pin has the fields that other packages read.
 	Pin struct {
 		Source   sandbox.Source
 		Dev, Ino uint64
 		Dir      bool
 		UID, GID uint32
 	}
-	// Placed has the fields that others set.
+	// Placed has the fields that other packages set.
 	Placed struct {
 		Dev, Ino uint64
 		Writable bool
 	}
-	// Detached has the fields that others read.
+	// Detached has the fields that other packages read.
 	Detached struct{ Dir bool }
 )
 

@@ -12,11 +12,11 @@ import (
 	"torno/sandbox"
 )
 
-// Pin is an open directory or regular file. It stays this one, whatever happens to its name.
+// Pin is an open directory or regular file. It stays the same one, whatever happens to its name.
 type Pin struct {
 	Source   sandbox.Source
-	Dev, Ino uint64 // what init compares
-	Dir      bool   // a directory; otherwise a regular file with one name
+	Dev, Ino uint64 // init compares them
+	Dir      bool   // true for a directory; otherwise it is a regular file with one name
 	UID, GID uint32
 
 	file *os.File
@@ -33,7 +33,7 @@ func newPin(src sandbox.Source, fd int) (*Pin, error) {
 		file.Close()
 		refused := &PathError{Source: src, Kind: kind}
 		if src.Rel == "." {
-			refused.Err = ErrRootGone // the one thing that can be wrong with a root
+			refused.Err = ErrRootGone // nothing else can be wrong with a root
 		}
 		return nil, refused
 	}
@@ -43,7 +43,8 @@ func newPin(src sandbox.Source, fd int) (*Pin, error) {
 	}, nil
 }
 
-// kindOfFile says why a file cannot be a source. A file with a second name may have its first one anywhere.
+// kindOfFile returns why a file cannot be a source, or "". A regular file with two names is refused, because its other
+// name may be anywhere.
 func kindOfFile(st *unix.Stat_t) Kind {
 	kind := st.Mode & unix.S_IFMT
 	switch {
@@ -62,11 +63,11 @@ func kindOfFile(st *unix.Stat_t) Kind {
 // Owner returns the owner of the pinned directory or file.
 func (p *Pin) Owner() Identity { return Identity{UID: p.UID, GID: p.GID} }
 
-// File is the handle, opened with O_PATH. It belongs to the Pin.
+// File returns the handle, opened with O_PATH. It belongs to the Pin.
 func (p *Pin) File() *os.File { return p.file }
 
-// HerePath is where the pinned thing is at this moment, for an engine that can only be told a path. It may move again
-// before the engine looks: only init's comparison of Dev and Ino tells.
+// HerePath returns the present path of the pinned directory or file, for an engine that accepts only a path. The file
+// may move again before the engine looks: only init's comparison of Dev and Ino makes sure.
 func (p *Pin) HerePath() (string, error) {
 	path, err := pathOf(int(p.file.Fd()))
 	if err != nil {
@@ -79,15 +80,15 @@ func (p *Pin) HerePath() (string, error) {
 	return path, nil
 }
 
-// Close closes the handle. Clones taken earlier stay good.
+// Close closes the handle. Clones that were made earlier stay valid.
 func (p *Pin) Close() error { return p.file.Close() }
 
-// Clone makes a mount of the pinned thing and of nothing that is mounted below it, attached nowhere.
+// Clone makes a mount of the pinned directory or file, without the mounts below it. The new mount is attached nowhere.
 func (p *Pin) Clone(o CloneOptions) (*Detached, error) {
 	defer runtime.KeepAlive(o.IDMap)
 	attr := unix.MountAttr{
 		Attr_set:    unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV,
-		Propagation: unix.MS_PRIVATE, // what is mounted below the source later stays outside as well
+		Propagation: unix.MS_PRIVATE, // mounts that appear below the source later stay outside too
 	}
 	if o.ReadOnly {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
@@ -103,8 +104,9 @@ func (p *Pin) Clone(o CloneOptions) (*Detached, error) {
 	return &Detached{Dir: p.Dir, file: tree}, nil
 }
 
-// TryIDMap says whether the file system of a base can be mounted with exchanged ids: not every one can. It is ErrRootGone where the base
-// was removed or unmounted since it was opened: that says nothing of its file system.
+// TryIDMap returns nil if the file system of a base can be mounted with exchanged ids; some file systems cannot. It
+// returns ErrRootGone if the base was removed or unmounted after it was opened: this says nothing about the file
+// system.
 func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
 	err := b.tryIDMap(base, maps)
 	if err == nil || !b.isDetached(base) {
@@ -116,7 +118,7 @@ func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
 	return fmt.Errorf("%s was unmounted: %w", base, ErrRootGone)
 }
 
-// isDetached says whether a base lies in no mount any more.
+// isDetached reports whether a base lies in no mount any more.
 func (b *Bases) isDetached(path string) bool {
 	base, err := b.borrow(path)
 	if base == nil || err != nil {
@@ -145,7 +147,7 @@ func (b *Bases) tryIDMap(base string, maps *IDMaps) error {
 	return tree.Close()
 }
 
-// Detached is a mount that lies nowhere yet. Unless it is placed, it ends with Close.
+// Detached is a mount that is attached nowhere yet. Close ends it, unless it was placed.
 type Detached struct {
 	Dir bool
 
@@ -153,10 +155,10 @@ type Detached struct {
 	placed bool
 }
 
-// Close closes the handle; a placed mount stays where it is.
+// Close closes the handle. A placed mount stays where it is.
 func (d *Detached) Close() error { return d.file.Close() }
 
-// cloneTree clones the mount at fd alone, and gives it its attributes before any process can see it.
+// cloneTree clones only the mount at fd, and sets its attributes before any process can see it.
 func cloneTree(fd int, attr *unix.MountAttr) (*os.File, error) {
 	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_EMPTY_PATH
 	tree, err := unix.OpenTree(fd, "", flags)
@@ -179,7 +181,7 @@ func moveMount(tree *os.File, to int) error {
 	return os.NewSyscallError("move_mount", unix.MoveMount(int(tree.Fd()), "", to, "", flags))
 }
 
-// pathOf is the kernel's name for what fd refers to.
+// pathOf returns the kernel's path for fd.
 func pathOf(fd int) (string, error) { return os.Readlink(procPath(fd)) }
 
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place puts the mount below the i-th view, at rel ("." is the view itself; see the package comment). Directories on the
-// way, and an empty file to carry the mount of a file, are made as long as the way leads through the slot. Inside a
-// mount that was placed earlier everything must be there already: nothing is made in a user's tree.
+// Place puts the mount below the i-th view, at rel ("." is the view itself; see the package comment). While the way
+// leads through the slot, Place makes missing directories, and an empty file if it mounts a file. Inside a mount that
+// was placed earlier, everything must exist already: Place makes nothing in a user's tree.
 func (s *Slot) Place(d *Detached, view int, rel string) error {
 	return s.PlaceFor(d, view, rel, User{})
 }
 
-// PlaceFor is Place for a child who may pass directories in a mount that was placed earlier where root may not: in a mount for reading
-// (IDMaps.Reading) root's capabilities do not count.
+// PlaceFor does the work of Place for a child that may pass directories which root may not pass. Such directories lie
+// in mounts that were placed earlier for reading (IDMaps.Reading): there root's capabilities do not count.
 func (s *Slot) PlaceFor(d *Detached, view int, rel string, child User) error {
 	if checkRel(rel) != "" {
 		return fmt.Errorf("place a mount at %q: not a clean relative path", rel)
@@ -43,7 +43,7 @@ func (s *Slot) PlaceFor(d *Detached, view int, rel string, child User) error {
 	return nil
 }
 
-// target walks to the place, each step beneath the last one's handle.
+// target walks to the place, and opens each step beneath the handle of the step before.
 func (s *Slot) target(view int, rel string, dir bool, child User) (*os.File, error) {
 	names := []string{viewName(view)}
 	if rel != "." {
@@ -67,7 +67,7 @@ func (s *Slot) target(view int, rel string, dir bool, child User) (*os.File, err
 	return at, nil
 }
 
-// step opens name, making it if at is ours.
+// step opens name. If name is missing and at is part of the skeleton, step makes it.
 func (s *Slot) step(at *os.File, name string, dir bool, child User) (*os.File, error) {
 	fd, err := lookup(int(at.Fd()), name, unix.O_PATH, across)
 	if errors.Is(err, unix.EACCES) {
@@ -100,7 +100,7 @@ func (s *Slot) step(at *os.File, name string, dir bool, child User) (*os.File, e
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// makePlace makes a piece of the skeleton, unless at is not part of it.
+// makePlace makes one piece of the skeleton. It fails if at is not part of the skeleton.
 func (s *Slot) makePlace(at *os.File, name string, dir bool) error {
 	own, _, err := s.own(at)
 	switch {
@@ -114,13 +114,13 @@ func (s *Slot) makePlace(at *os.File, name string, dir bool) error {
 	return os.NewSyscallError("mknod", unix.Mknodat(int(at.Fd()), name, unix.S_IFREG|0o400, 0))
 }
 
-// own says whether a directory or file is part of the skeleton rather than of something that was placed.
+// own reports whether a directory or file is part of the skeleton, and not of a mount that was placed.
 func (s *Slot) own(f *os.File) (own, isRoot bool, err error) {
 	id, isRoot, err := mountOf(int(f.Fd()))
 	return s.slots.byHandle && (id == s.slots.mount || s.frames[id]), isRoot, err
 }
 
-// checkFree refuses a place that has a mount, or that would hide one.
+// checkFree refuses a place that carries a mount, and a place where a new mount would hide one.
 func (s *Slot) checkFree(place *os.File) error {
 	own, isRoot, err := s.own(place)
 	if err != nil {

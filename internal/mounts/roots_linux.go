@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many links a path may lead through, as in the kernel.
+// maxLinks bounds how many links a path may lead through, as the kernel does.
 const maxLinks = 40
 
 // OpenTrustedDir opens a directory of the operator's for lookups, as OpenBases does. path is absolute.
 func OpenTrustedDir(path string) (*os.File, error) { return openTrusted(path) }
 
-// openTrusted opens a directory of the operator's, step by step. It follows only links that root or we must have put there. A
-// root may lie in the home of the user whose agents it is for. A link of that user's could lead to a directory that is
-// closed to the user, and the user's sandbox would then enter it with its owner's rights.
+// openTrusted opens a directory of the operator's, step by step. It follows only links that belong to root or to us. A
+// root may lie in the home of the user whose agents use it. A link of this user could lead to a directory that is
+// closed to the user, and the user's sandbox would then enter it with the rights of the directory's owner.
 func openTrusted(path string) (*os.File, error) {
 	left, links := elements(path), 0
 	var at *os.File
@@ -43,7 +43,7 @@ func openTrusted(path string) (*os.File, error) {
 	return at, nil
 }
 
-// elements of a path; the first one of an absolute path is the root.
+// elements splits a path. The first element of an absolute path is the root, "/".
 func elements(path string) []string {
 	names := strings.Split(path, "/")
 	if strings.HasPrefix(path, "/") {
@@ -52,7 +52,7 @@ func elements(path string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// stepOrLink opens a directory in another one, or reads the link that has the name.
+// stepOrLink opens the directory name in at. If name is a link, it returns the link's target instead.
 func stepOrLink(at *os.File, name string) (next *os.File, link string, err error) {
 	const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	in := unix.AT_FDCWD
@@ -74,8 +74,8 @@ func stepOrLink(at *os.File, name string) (next *os.File, link string, err error
 	return nil, link, err
 }
 
-// readTrusted reads the link fd in the directory at. Both must be root's or ours: the owner of the directory could replace
-// the link with another link of root's.
+// readTrusted reads the link fd in the directory at. Both must belong to root or to us: another owner of the directory
+// could replace the link with a different link of root's.
 func readTrusted(at, fd int, name string) (string, error) {
 	var around, link unix.Stat_t
 	if err := errors.Join(unix.Fstat(at, &around), unix.Fstat(fd, &link)); err != nil {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rootDir is the directory in a slot that stands for the sandbox's own root, for launchers without an engine that makes one.
+// rootDir is the directory in a slot for the sandbox's own root. Launchers use it if their engine makes no root.
 const rootDir = "root"
 
-// RootDir is the path for the sandbox's root. The launcher makes the directory and fills it.
+// RootDir returns the path for the sandbox's root. The launcher makes the directory and fills it.
 func (s *Slot) RootDir() string { return filepath.Join(s.Path(), rootDir) }
 
-// Show puts a place of the host's own, and nothing that is mounted below it, into the slot's root: read-only, and at rel,
-// where there is a directory or a file to carry it.
+// Show mounts a place of the host's own read-only into the slot's root, without the mounts below the place. At rel a
+// directory or a file must exist already.
 func (s *Slot) Show(source, rel string) error {
 	if checkRel(rel) != "" {
 		return fmt.Errorf("show %s at %q: not a clean relative path", source, rel)
@@ -28,7 +28,7 @@ func (s *Slot) Show(source, rel string) error {
 	return nil
 }
 
-// ShowIn is Show in a view, over the directory or file that is there.
+// ShowIn does the work of Show in a view, over the directory or file that is there.
 func (s *Slot) ShowIn(view int, source, rel string) error {
 	if checkRel(rel) != "" {
 		return fmt.Errorf("show %s at %q: not a clean relative path", source, rel)
@@ -62,8 +62,9 @@ func (s *Slot) show(source, rel string) error {
 	return moveMount(tree, place)
 }
 
-// Stack makes the slot's root of two directories of the host's own, read-only: where both have something of a name, the
-// upper one's is seen, and of two directories the contents of both. The lower one is open, so that it is what was found.
+// Stack makes the slot's root from two directories of the host's own, read-only. If both have an entry of the same
+// name, the upper one's is seen; if both entries are directories, their contents are merged. The caller passes the
+// lower one open, so that it is certainly the directory that the caller found.
 func (s *Slot) Stack(upper string, lower *os.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *Slot) stack(upper string, lower *os.File) error {
 		return err
 	}
 	defer above.Close()
-	// By handle, so that no path has a colon or a comma that would be taken for more.
+	// By handle, because a path could contain a colon or a comma, which the kernel would take for a separator.
 	layers := "lowerdir=" + procPath(int(above.Fd())) + ":" + procPath(int(lower.Fd()))
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
 	return os.NewSyscallError("mount", unix.Mount("overlay", procPath(place), "overlay", flags, layers))

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The functions below are for directories of our own only. Everything that removes is bound to the mount it began in
-// (see beneath), and the kernel removes no directory that carries a mount: a user's tree is out of reach even when
-// it cannot be unmounted.
+// The functions below are only for directories of our own. A function that removes something does not leave the mount
+// where it began (see beneath), and the kernel removes no directory that carries a mount. So a user's tree is out of
+// reach even if it cannot be unmounted.
 
 // makeDir makes a directory that the sandbox's identity may enter, whatever our umask is.
 func makeDir(at int, name string) error {
@@ -32,7 +32,7 @@ func openDir(at int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// namesIn lists a directory of which we have only a handle.
+// namesIn lists a directory by its handle.
 func namesIn(at int) ([]string, error) {
 	fd, err := lookup(at, ".", unix.O_RDONLY|unix.O_DIRECTORY, beneath)
 	if err != nil {
@@ -43,7 +43,7 @@ func namesIn(at int) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// wipe removes everything in a directory, after unmounting what is mounted there.
+// wipe unmounts everything that is mounted in a directory, then removes everything in it.
 func wipe(at int) error {
 	names, err := namesIn(at)
 	if err != nil {
@@ -57,7 +57,7 @@ func wipe(at int) error {
 	return nil
 }
 
-// remove removes one entry with all that it holds.
+// remove removes one entry with everything in it.
 func remove(at int, name string) error {
 	if err := uncover(at, name); err != nil {
 		return err
@@ -76,11 +76,11 @@ func remove(at int, name string) error {
 	return unix.Unlinkat(at, name, unix.AT_REMOVEDIR)
 }
 
-// maxStacked bounds how many mounts uncover takes from one place; Place puts at most one there.
+// maxStacked bounds how many mounts uncover removes from one place; Place puts at most one there.
 const maxStacked = 16
 
-// uncover unmounts what lies on name, with everything that is mounted below it: detaching the outermost one takes the
-// inner ones along, so that no path is walked through a user's tree.
+// uncover unmounts the mount on name together with everything that is mounted below it: detaching the outermost mount
+// takes the inner ones along. So no path is walked through a user's tree.
 func uncover(at int, name string) error {
 	for range maxStacked {
 		fd, err := lookup(at, name, unix.O_PATH|unix.O_NOFOLLOW, beneath)
@@ -106,7 +106,7 @@ func detachAt(at int, name string) error {
 	return detach(fd)
 }
 
-// detach unmounts exactly the mount whose root fd is.
+// detach unmounts the mount that has fd as its root, and no other.
 func detach(fd int) error {
 	return os.NewSyscallError("umount", unix.Unmount(procPath(fd), unix.MNT_DETACH))
 }

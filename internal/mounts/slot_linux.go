@@ -19,21 +19,22 @@ type Slot struct {
 
 	mu     sync.Mutex
 	dir    *os.File
-	frames map[uint64]bool // mounts of views that Frame has made, in this life
+	frames map[uint64]bool // mounts that Frame has made for views since the watcher started
 }
 
 const runDir = "run"
 
-// Number tells the slot, and with it the sandbox's identity, from the others of the installation.
+// Number returns the slot's number, which also decides the sandbox's identity. It is unique in the installation.
 func (s *Slot) Number() int { return s.n }
 
-// Path is the slot's directory.
+// Path returns the slot's directory.
 func (s *Slot) Path() string { return filepath.Join(s.slots.path, strconv.Itoa(s.n)) }
 
-// RunDir is the directory for the host's own files. The engine binds it read-only.
+// RunDir returns the directory for the host's own files. The engine binds it read-only.
 func (s *Slot) RunDir() string { return filepath.Join(s.Path(), runDir) }
 
-// ViewDir is the directory that stands for the i-th path prefix of the sandbox, from 0; it is made if it is missing.
+// ViewDir returns the directory for the i-th path prefix of the sandbox, from 0. It makes the directory if it is
+// missing.
 func (s *Slot) ViewDir(i int) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +54,8 @@ func (s *Slot) makeRunDir() error {
 	return nil
 }
 
-// Clear unmounts everything in the slot and empties the views and the run directory. They themselves stay, for an engine
-// may have bound them. It can be repeated until it succeeds.
+// Clear unmounts everything in the slot and empties the views and the run directory. The directories themselves stay,
+// because an engine may have bound them. The caller can repeat Clear until it succeeds.
 func (s *Slot) Clear() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +82,8 @@ func (s *Slot) empty(name string) error {
 	return wipe(int(dir.Fd()))
 }
 
-// Free clears the slot and gives its number back. When it fails the slot stays in use, so that no other sandbox gets
-// the number, and Free can be called again.
+// Free clears the slot and gives its number back. If Free fails, the slot stays in use, so that no other sandbox gets
+// the number. The caller can then call Free again.
 func (s *Slot) Free() error {
 	s.slots.mu.Lock()
 	defer s.slots.mu.Unlock()

@@ -14,25 +14,26 @@ import (
 )
 
 // Slots are the staging directories of one installation, numbered from 1. They lie in one directory that belongs to the
-// host alone and, by handle, is a shared mount of its own, so that what is placed there reaches running sandboxes.
-// It is safe for concurrent use.
+// host alone. If mounts are placed by handle, this directory is a shared mount of its own, so that placed mounts reach
+// running sandboxes. Slots are safe for concurrent use.
 type Slots struct {
 	path     string
 	count    int
 	byHandle bool
-	root     *os.File // the directory; by handle, the root of its own mount
-	mount    uint64   // that mount
-	ours     bool     // we made it, so that Close may end it
+	root     *os.File // the directory; with byHandle, the root of its own mount
+	mount    uint64   // the id of this mount
+	ours     bool     // we made the mount, so Close may end it
 
 	mu   sync.Mutex
 	used map[int]*Slot
 }
 
-// OpenSlots prepares dir, making it where it is missing, to hold count slots. byHandle makes it a shared mount; after a
-// restart the earlier one is found and kept, for sandboxes that still run receive their mounts from it. Otherwise no
-// right to mount is needed, and Place cannot be used.
+// OpenSlots prepares dir to hold count slots, and makes dir if it is missing. With byHandle it makes dir a shared
+// mount; after a restart it finds the earlier mount and keeps it, because running sandboxes receive their mounts from
+// it. Without byHandle no right to mount is needed, and Place cannot be used.
 //
-// The directory has mode 0700: a mount in a slot shows a user's tree without the directories above it that may have shut others out.
+// The directory has mode 0700. A mount in a slot shows a user's tree without the directories above it, which may have
+// shut other users out.
 func OpenSlots(dir string, count int, byHandle bool) (*Slots, error) {
 	root, err := openOwn(dir)
 	if err != nil {
@@ -49,7 +50,7 @@ func OpenSlots(dir string, count int, byHandle bool) (*Slots, error) {
 	return s, nil
 }
 
-// openOwn makes and opens a directory that only we may enter.
+// openOwn makes and opens a directory that only our own user may enter.
 func openOwn(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func openOwn(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// mountItself sees to it that the root is the root of a shared mount.
+// mountItself makes sure that the directory is the root of a shared mount.
 func (s *Slots) mountItself() error {
 	id, isRoot, err := mountOf(int(s.root.Fd()))
 	if err != nil {
@@ -100,8 +101,9 @@ func (s *Slots) mountItself() error {
 	return err
 }
 
-// newRoot is a file system in memory: slots are made for each sandbox, and need not survive the machine. Where an earlier
-// process has left something in the directory, newRoot is that directory, so that Sweep finds it.
+// newRoot returns a new file system in memory: slots are made for each sandbox, and need not survive a reboot. If an
+// earlier process has left something in the directory, newRoot returns a mount of that directory, so that Sweep finds
+// it.
 func (s *Slots) newRoot() (*os.File, error) {
 	left, err := namesIn(int(s.root.Fd()))
 	switch {
@@ -115,7 +117,7 @@ func (s *Slots) newRoot() (*os.File, error) {
 	})
 }
 
-// attach makes the new root shared, apart from whatever the original was shared with, and puts it on top.
+// attach makes the new root a shared mount, shared with no mount of the original, and puts it on top.
 func (s *Slots) attach(tree *os.File) error {
 	shared := unix.MountAttr{Propagation: unix.MS_SHARED}
 	if err := unix.MountSetattr(int(tree.Fd()), "", unix.AT_EMPTY_PATH, &shared); err != nil {
@@ -124,8 +126,8 @@ func (s *Slots) attach(tree *os.File) error {
 	return moveMount(tree, int(s.root.Fd()))
 }
 
-// Acquire takes a free, empty slot. It passes over a number whose directory is still there: that one becomes free by Adopt
-// and Free, or by Sweep.
+// Acquire takes a free, empty slot. It skips a number whose directory still exists: this number becomes free through
+// Adopt and Free, or through Sweep.
 func (s *Slots) Acquire() (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +147,8 @@ func (s *Slots) Acquire() (*Slot, error) {
 	return nil, ErrNoSlot
 }
 
-// Adopt takes the slot of this number as it is: a sandbox from before a restart has it. A directory that is missing is made.
+// Adopt takes the slot of this number as it is, because a sandbox from before a restart uses it. It makes the directory
+// if it is missing.
 func (s *Slots) Adopt(n int) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +179,7 @@ func (s *Slots) take(n int) (*Slot, error) {
 	return slot, nil
 }
 
-// Leftovers are the numbers that have a directory and are not in use: an earlier process left them behind.
+// Leftovers returns the numbers that have a directory but are not in use: an earlier process left them behind.
 func (s *Slots) Leftovers() ([]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +198,7 @@ func (s *Slots) Leftovers() ([]int, error) {
 	return left, nil
 }
 
-// Sweep empties and removes every leftover that is not to be kept. Its sandbox must be gone.
+// Sweep empties and removes every leftover whose number is not in keep. The sandboxes of these slots must be gone.
 func (s *Slots) Sweep(keep map[int]bool) error {
 	left, err := s.Leftovers()
 	if err != nil {
@@ -215,8 +218,8 @@ func (s *Slots) Sweep(keep map[int]bool) error {
 	return errors.Join(errs...)
 }
 
-// Close closes the directory. Its own mount ends with it if no slot is left; otherwise the mount stays, for sandboxes that
-// live on, and OpenSlots finds it again.
+// Close closes the directory. If no slot is left, Close ends the directory's own mount too. Otherwise the mount stays
+// for the sandboxes that live on, and OpenSlots finds it again.
 func (s *Slots) Close() error {
 	left, err := s.Leftovers()
 	s.mu.Lock()

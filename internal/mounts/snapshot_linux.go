@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// snapshot holds the bases and the withheld places of one moment. With it a caller can ask the kernel about them without the lock of
-// the Bases, so that a file system that hangs blocks only this caller. No handle of the snapshot is closed before the caller
-// gives it back.
+// snapshot holds the bases and the withheld places of one moment. With it a caller can ask the kernel about them
+// without the lock of the Bases, so that a hanging file system blocks only this caller. No handle of the snapshot is
+// closed before the caller gives the snapshot back with letGo.
 type snapshot struct {
 	held     map[string]*anchor
 	withheld []*withheldPlace
 }
 
-// look fails when the bases are closed: the withheld places are not known any more then.
+// look takes a snapshot. It fails if the bases are closed, because then the withheld places are no longer known.
 func (b *Bases) look() (*snapshot, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.closed {
 		return nil, fs.ErrClosed
 	}
-	v := &snapshot{held: maps.Clone(b.held), withheld: slices.Clip(b.withheld)} // places are added, and none is taken away
+	v := &snapshot{held: maps.Clone(b.held), withheld: slices.Clip(b.withheld)} // places are only added, never removed
 	for _, a := range v.anchors() {
 		a.users.Add(1)
 	}
@@ -42,14 +42,15 @@ func (v *snapshot) anchors() []*anchor {
 
 func (v *snapshot) paths() []string { return slices.Sorted(maps.Keys(v.held)) }
 
-// letGo ends one use of an anchor. The last one closes the handle, which is O_PATH and has nothing to write out.
+// letGo ends one use of an anchor. The last use closes the handle; an O_PATH handle has nothing to write out, so the
+// error of Close does not matter.
 func (a *anchor) letGo() {
 	if a.users.Add(-1) == 0 {
 		a.file.Close()
 	}
 }
 
-// letGoAll ends one use of each.
+// letGoAll ends one use of each anchor.
 func letGoAll(all []*anchor) {
 	for _, a := range all {
 		a.letGo()

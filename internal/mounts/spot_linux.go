@@ -12,20 +12,22 @@ import (
 	"torno/internal/paths"
 )
 
-// spot is where a directory or file lies in its file system. A bind mount gives a directory a second path and leaves its
-// spot as it is, so two paths lead to one place if their spots are equal, and into one another if their spots are nested.
+// spot is the position of a directory or file in its file system. A bind mount gives a directory a second path but does
+// not change its spot. So two paths lead to the same place if their spots are equal, and one place lies in the other if
+// their spots are nested.
 //
-// A file system can show the files of another one under numbers of its own: an overlay, FUSE, a file system of a file on a
-// loop device, a network mount of this very machine. Its spots cannot be compared with those of the other file system.
+// Some file systems show the files of another file system under their own numbers: an overlay, FUSE, a file system in a
+// file on a loop device, a network mount of this same machine. Their spots cannot be compared with the spots of the
+// other file system.
 type spot struct{ device, path string }
 
-// holds says whether the other spot is this one or lies in it.
+// holds reports whether the other spot is this one or lies in it.
 func (s spot) holds(other spot) bool {
 	_, in := beneathPath(s.path, other.path)
 	return in && s.device == other.device
 }
 
-// beneathPath is the way from one clean absolute path down to another.
+// beneathPath returns the way from one clean absolute path down to another. ok: name is dir or lies below it.
 func beneathPath(dir, name string) (rel string, ok bool) {
 	if dir == name {
 		return "", true
@@ -33,25 +35,25 @@ func beneathPath(dir, name string) (rel string, ok bool) {
 	return paths.Below(dir, name)
 }
 
-// errDetached says that a handle is in a mount that is mounted nowhere any more. From there nothing can be cloned.
+// errDetached says that a handle lies in a mount that is mounted nowhere any more. Nothing can be cloned from there.
 var errDetached = errors.New("it lies in no mount that the watcher sees: it was unmounted, or the watcher is in a chroot")
 
-// anchor is a handle with the mount that it lies in. Reading the table of all mounts takes longer than everything else
-// about a pin, and each of our own mounts changes the table; so it is read once, and again only when what we know of
-// this one mount turns out to be wrong. While the handle is open, no other mount can get this mount's number. One change
-// is not noticed: a new name, in another mount, of a directory above the directory that is mounted here.
+// anchor is a handle together with its mount. Reading the table of all mounts takes longer than the rest of a pin, and
+// each of our own mounts changes the table. So it is read once, and again only if our knowledge of this one mount turns
+// out to be wrong. While the handle is open, no other mount can get this mount's number. One change goes unnoticed:
+// when a directory above the mounted directory is renamed through another mount.
 type anchor struct {
 	file   *os.File
 	device string
-	users  atomic.Int32 // the Bases count as one
+	users  atomic.Int32 // the Bases count as one user
 
 	mu    sync.Mutex
 	mount mountInfo
-	name  string // of the anchor itself, when it was last asked for its spot
-	here  spot   // what came of that, when it last could be told
+	name  string // the anchor's own path at the last call of spot
+	here  spot   // the spot that was last computed from a path
 }
 
-// newAnchor takes the handle over.
+// newAnchor takes over the handle.
 func newAnchor(file *os.File) (*anchor, error) {
 	id, _, err := mountOf(int(file.Fd()))
 	a := &anchor{file: file, mount: mountInfo{id: id}}
@@ -67,7 +69,7 @@ func newAnchor(file *os.File) (*anchor, error) {
 	return a, nil
 }
 
-// learn looks the mount up.
+// learn looks up the mount in the table of mounts.
 func (a *anchor) learn() error {
 	infos, err := readMountInfo()
 	if err != nil {
@@ -81,7 +83,7 @@ func (a *anchor) learn() error {
 	return nil
 }
 
-// spotOf tells the spot of a handle in the same mount.
+// spotOf returns the spot of a handle in the same mount.
 func (a *anchor) spotOf(file *os.File) (spot, error) {
 	name, err := pathOf(int(file.Fd()))
 	if err != nil {
@@ -92,10 +94,10 @@ func (a *anchor) spotOf(file *os.File) (spot, error) {
 	return a.translate(name)
 }
 
-// translate must be called with the lock. name is the kernel's name of something in the mount.
+// translate returns the spot for the kernel's path of something in the mount. The caller holds the lock.
 func (a *anchor) translate(name string) (spot, error) {
 	rel, ok := beneathPath(a.mount.point, name)
-	if !ok { // moved, or gone
+	if !ok { // the mount was moved, or is gone
 		if err := a.learn(); err != nil {
 			return spot{}, err
 		}
@@ -106,8 +108,8 @@ func (a *anchor) translate(name string) (spot, error) {
 	return spot{a.mount.device, path.Join(a.mount.root, rel)}, nil
 }
 
-// spot is the anchor's own; with an error, the last one. Every pin asks every withheld place, so an answer that cannot have
-// changed is not made again.
+// spot returns the anchor's own spot; with an error, the last known one. Every pin asks every withheld place, so the
+// answer is computed again only if the path has changed.
 func (a *anchor) spot() (spot, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +128,7 @@ func (a *anchor) spot() (spot, error) {
 	return a.here, err
 }
 
-// sameAs says whether two handles are of one directory.
+// sameAs reports whether two handles refer to the same directory.
 func (a *anchor) sameAs(other *os.File) bool {
 	var one, two unix.Stat_t
 	err := errors.Join(unix.Fstat(int(a.file.Fd()), &one), unix.Fstat(int(other.Fd()), &two))

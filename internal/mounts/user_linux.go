@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Do runs f with the user's rights to files and with none of root's. f must not start a goroutine that touches files. A
-// watcher that is not root cannot become another user, so there f runs with the watcher's own rights; f also runs with
-// them where the user is the watcher's own.
+// Do runs f with the user's rights to files and without any of root's. f must not start a goroutine that touches files.
+// If the watcher is not root, it cannot become another user, so f runs with the watcher's own rights. The same holds if
+// the user is root.
 //
-// Linux keeps the identity for files per thread. Do changes it for one thread, and changes it back afterwards. When it cannot
-// be changed back, the thread ends together with its goroutine; the main thread cannot end, so it runs no Go code any more.
+// Linux keeps the identity for files per thread. Do changes it for one thread, and changes it back afterwards. If it
+// cannot change it back, the thread ends together with its goroutine. The main thread cannot end; in this case it runs
+// no Go code any more.
 func (u User) Do(f func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return f()
@@ -40,10 +41,10 @@ func (u User) Do(f func() error) error {
 	return <-done
 }
 
-// ourselves is the watcher's user.
+// ourselves returns the watcher's own user.
 func ourselves() User { return User{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())} }
 
-// become gives this thread the user's rights. The user comes last, for root alone may change groups.
+// become gives this thread the user's rights. The user id comes last, because only root may change groups.
 func (u User) become() error {
 	groups := make([]int, len(u.Groups))
 	for i, gid := range u.Groups {
@@ -59,7 +60,7 @@ func (u User) become() error {
 	return nil
 }
 
-// restore makes this thread root's again.
+// restore gives this thread root's rights again.
 func restore(groups []int) error {
 	if err := setThread(groups, os.Getegid(), os.Geteuid()); err != nil {
 		return fmt.Errorf("become root again: %w", err)
@@ -67,7 +68,7 @@ func restore(groups []int) error {
 	return nil
 }
 
-// setThread gives this thread the rights of a user to files. Package syscall would set the groups of all threads.
+// setThread gives this thread a user's rights to files. Package syscall would set the groups of all threads.
 func setThread(groups []int, gid, uid int) error {
 	if err := unix.Setgroups(groups); err != nil {
 		return os.NewSyscallError("setgroups", err)
@@ -78,8 +79,8 @@ func setThread(groups []int, gid, uid int) error {
 	return setID("setfsuid", unix.SetfsuidRetUid, uid)
 }
 
-// setID calls setfsuid or setfsgid, neither of which reports a failure. Both return the id from before, so a second call,
-// with an impossible id, tells what the first one did.
+// setID calls setfsuid or setfsgid. These calls report no failure, but both return the previous id, so a second call
+// with an impossible id shows whether the first one worked.
 func setID(name string, set func(int) (int, error), id int) error {
 	if _, err := set(id); err != nil {
 		return os.NewSyscallError(name, err)
@@ -91,8 +92,8 @@ func setID(name string, set func(int) (int, error), id int) error {
 	return os.NewSyscallError(name, err)
 }
 
-// checkPowers fails if this thread may still pass closed directories. The kernel takes that right away together with the
-// user, unless the securebits of the process say otherwise.
+// checkPowers fails if this thread may still pass closed directories. The kernel removes that right when the user
+// changes, unless the securebits of the process say otherwise.
 func checkPowers() error {
 	const powers = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
 	var sets [2]unix.CapUserData

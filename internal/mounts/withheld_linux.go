@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withheldPlace is a place that sandboxes must not see, held open.
+// withheldPlace is a place, held open, that sandboxes must not see.
 type withheldPlace struct {
 	Withheld
 	at   *anchor
-	name string // of a socket in the directory at
+	name string // for a socket, its name in the directory at
 }
 
-// Withhold refuses a place as a source, from the next Pin on, until Close. It may be called at any time. A directory
-// has to exist. Links in the path are followed, since it is the operator's.
+// Withhold refuses a place as a source, from the next Pin until Close. It may be called at any time. A directory has to
+// exist. Withhold follows links in the path, because the path comes from the operator.
 func (b *Bases) Withhold(k Withheld) error {
 	keepers, err := openWithheld(k)
 	if err != nil {
@@ -35,7 +35,8 @@ func (b *Bases) Withhold(k Withheld) error {
 	return nil
 }
 
-// openWithheld opens a place. A socket is withheld by its name, where a link leads and, if a mount brings it there from elsewhere, there too.
+// openWithheld opens a place. For a socket it withholds up to three: the name itself, the target if the name is a link,
+// and the origin if the socket is bind-mounted from elsewhere.
 func openWithheld(k Withheld) ([]*withheldPlace, error) {
 	if !k.Socket {
 		return newWithheld(k, k.Path, "")
@@ -50,7 +51,7 @@ func openWithheld(k Withheld) ([]*withheldPlace, error) {
 	var all []*withheldPlace
 	type place struct{ dir, name string }
 	for _, at := range slices.Compact([]place{
-		{filepath.Dir(k.Path), filepath.Base(k.Path)}, // perhaps a link, which must not be replaced either
+		{filepath.Dir(k.Path), filepath.Base(k.Path)}, // perhaps a link; it must not be replaced either
 		{filepath.Dir(real), filepath.Base(real)},
 		{real, ""},
 	}) {
@@ -86,7 +87,7 @@ func closeWithheld(all []*withheldPlace) {
 	}
 }
 
-// spot is where the place is, or was before it was unmounted: that does not free it.
+// spot returns the place's spot. After an unmount it returns the last known one: unmounting does not free the place.
 func (k *withheldPlace) spot() spot {
 	here, _ := k.at.spot()
 	if k.name != "" {
@@ -95,7 +96,7 @@ func (k *withheldPlace) spot() spot {
 	return here
 }
 
-// why says how a source at a spot is part of the place, or nil.
+// why says how a source at a spot is part of the place, or returns nil.
 func (k *withheldPlace) why(at spot, dir bool, base string) error {
 	own, inside := k.spot(), slices.Contains(k.Inside, base)
 	switch {
@@ -124,7 +125,7 @@ func (b *Bases) refuseWithheld(pin *Pin, base *anchor) error {
 	defer v.letGo()
 	for _, k := range v.withheld {
 		if k.at.device != at.device {
-			continue // most are told apart without asking the kernel
+			continue // this tells most apart without asking the kernel
 		}
 		if err := k.why(at, pin.Dir, pin.Source.Base); err != nil {
 			return &PathError{Source: pin.Source, Kind: KindWithheld, Err: err}
@@ -133,8 +134,8 @@ func (b *Bases) refuseWithheld(pin *Pin, base *anchor) error {
 	return nil
 }
 
-// Check fails if a base is or lies in a withheld place, or holds a place that must be apart from it. The configuration's text does
-// not show this mistake, since a mount has given one of them a second name.
+// Check fails if a base is or lies in a withheld place, or holds a place that must be apart from it. The
+// configuration's text does not show this mistake, because a mount has given one of them a second name.
 func (b *Bases) Check() error {
 	v, err := b.look()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package nearest finds the known word that an unknown word probably means, so that an error can say the next step.
+// Package nearest finds the known word that an unknown word probably means, so that an error can suggest the next step.
 package nearest
 
 import "strings"
@@ -6,8 +6,8 @@ import "strings"
 // maxWord bounds the work for words that a stranger sends.
 const maxWord = 64
 
-// Word returns the one of known that is the fewest edits away from word, the earlier one of equals, or "" when none is
-// near: more than a third of the letters would have to change.
+// Word returns the known word that is the fewest edits away from word; of equals it returns the earliest. It returns ""
+// if none is near: if more than a third of the letters would have to change.
 func Word(word string, known []string) string {
 	if len(word) > maxWord {
 		return ""

@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// The longest path and component that Linux takes, in bytes, without the zero byte at the end.
+// The longest path and component that Linux accepts, in bytes, without the zero byte at the end.
 const (
 	Max          = 4095
 	maxComponent = 255
 )
 
-// Tidy returns the one spelling of an untrusted path: no empty component, no ".", no slash at the end. It refuses a path
-// with "..", since the meaning of ".." depends on links that have not been looked at yet. "." is a relative path without
-// components.
+// Tidy returns the only tidy spelling of an untrusted path: no empty component, no ".", no slash at the end. It refuses
+// a path with "..", because the meaning of ".." depends on links that nobody has looked at yet. A relative path without
+// components becomes ".".
 func Tidy(text string) (string, error) {
 	switch {
 	case text == "":
@@ -51,7 +51,8 @@ func Tidy(text string) (string, error) {
 	}
 }
 
-// Below says whether a tidy path is the directory itself (rel is then ".") or lies in it.
+// Below reports whether a tidy path is the directory itself or lies in it. rel is the path from the directory, or "."
+// for the directory itself.
 func Below(dir, p string) (rel string, ok bool) {
 	switch {
 	case dir == "":
@@ -65,11 +66,11 @@ func Below(dir, p string) (rel string, ok bool) {
 	}
 }
 
-// Within says whether a tidy path is the directory itself or lies in it.
+// Within reports whether a tidy path is the directory itself or lies in it.
 func Within(dir, p string) bool {
 	_, ok := Below(dir, p)
 	return ok
 }
 
-// Nested says whether one of two tidy paths is, or holds, the other.
+// Nested reports whether two tidy paths are the same or one holds the other.
 func Nested(a, b string) bool { return Within(a, b) || Within(b, a) }

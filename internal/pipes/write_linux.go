@@ -1,5 +1,5 @@
-// Package pipes writes to descriptors that another program may have changed: init and an agent's adapter share their standard output and standard
-// error with the agent.
+// Package pipes writes to descriptors that another program may have changed. Init and an agent's adapter share their
+// standard output and standard error with the agent.
 //
 //	err := pipes.WriteAll(unix.Stdout, line)
 package pipes
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteAll writes everything, also where an agent has made a descriptor that it shares with us non-blocking.
+// WriteAll writes everything, even if an agent has made a descriptor that it shares with us non-blocking.
 func WriteAll(fd int, p []byte) error {
 	for len(p) > 0 {
 		n, err := unix.Write(fd, p)

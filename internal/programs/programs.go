@@ -1,5 +1,6 @@
 // Package programs finds the programs that Torno brings along: sandbox-init, which is process 1 of every sandbox, and
-// sandbox-keeper, which stays beside some of them. Whatever it returns can be exchanged by root and the watcher's user alone.
+// sandbox-keeper, which stays beside some of them. Only root, the watcher's user and the owner of the watcher's program
+// can exchange a program that it returns.
 //
 //	init, err := programs.Find("sandbox-init", config.Init)
 package programs
@@ -15,10 +16,10 @@ import (
 	"torno/internal/trust"
 )
 
-// MissingError says that one of our own programs is not there, or cannot be run.
+// MissingError means that one of our own programs is missing or cannot be run.
 type MissingError struct {
 	Name  string
-	Where string // where it was looked for
+	Where string // where Find looked for it
 	Err   error
 }
 
@@ -28,8 +29,9 @@ func (e *MissingError) Error() string {
 
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// Find finds one of our own programs: where the configuration says, or else beside the program that runs, or else in PATH.
-// Only the first one counts: if another user could exchange it, that is an error, and Find does not look further.
+// Find returns the path of one of our own programs. It looks where the configuration says, or else beside the running
+// program, or else in PATH. Only the first program that it finds counts. If another user could exchange that program,
+// Find returns an error and does not look further.
 func Find(name, configured string) (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -50,7 +52,7 @@ func Find(name, configured string) (string, error) {
 	return heldProgram(name, found, "in PATH", own)
 }
 
-// heldProgram is the path of a program, without links, that only trusted users can exchange.
+// heldProgram returns the path of a program, without links, if only trusted users can exchange it.
 func heldProgram(name, path, where, own string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -66,7 +68,7 @@ func heldProgram(name, path, where, own string) (string, error) {
 	return real, nil
 }
 
-// program makes sure that a file can be run.
+// program makes sure that a file can be executed.
 func program(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -1,6 +1,5 @@
-// Package retry is how Torno waits for something that nothing tells it of: a process that was killed and has not left yet,
-// a lock that another holds, a keeper that begins. The caller looks, pauses, and looks again, for as long as its context
-// lasts; how often it looks is the same everywhere:
+// Package retry waits for events that nothing announces: a killed process leaves, a lock becomes free, a keeper begins.
+// The caller looks, pauses and looks again, as long as its context lasts. The pauses are the same everywhere in Torno:
 //
 //	for !gone() {
 //		if err := retry.Pause(ctx, retry.Soon); err != nil {
@@ -18,13 +17,13 @@ import (
 
 // The pauses.
 const (
-	// Soon is for what the kernel or another of our own processes finishes within milliseconds.
+	// Soon is for work that the kernel, or another of our own processes, finishes within milliseconds.
 	Soon = 2 * time.Millisecond
-	// Later is for looks that themselves take milliseconds, such as through all of /proc.
+	// Later is for looks that take milliseconds themselves, such as a look through all of /proc.
 	Later = 10 * time.Millisecond
 )
 
-// Pause waits. When the context ends first, or has ended, it returns ctx.Err().
+// Pause waits for d. If the context has ended or ends first, Pause returns ctx.Err().
 func Pause(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -39,14 +38,15 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
+// Pauses before a failed call is made again. Each is about twice as long as the last, and random, so that callers do
+// not try in step.
 const (
 	firstBackoff = 100 * time.Millisecond
-	// LastBackoff is the longest of them: what waits for a launcher that is back waits no longer.
+	// LastBackoff bounds these pauses, and so how long a caller goes on waiting after a launcher is back.
 	LastBackoff = 10 * time.Second
 )
 
-// Backoff is the pause before the next try, the first one having been number 1.
+// Backoff returns the pause after this try has failed. The first try has number 1.
 func Backoff(try int) time.Duration {
 	pause := LastBackoff
 	if try < 10 {
@@ -55,10 +55,11 @@ func Backoff(try int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// IsLogged says whether a failed try is worth a line in the log: the first, the second, the fourth, and ever fewer of them.
+// IsLogged reports whether a failed try is worth a line in the log: the first, the second, the fourth, the eighth and
+// so on.
 func IsLogged(try int) bool { return try&(try-1) == 0 }
 
-// Warn logs the first failure of a call, and then ever fewer of them.
+// Warn logs a failed try, if IsLogged finds it worth a line.
 func Warn(log *slog.Logger, what string, try int, err error) {
 	if IsLogged(try) {
 		log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)

@@ -8,57 +8,60 @@ import (
 	"strconv"
 )
 
-// MarkedRelease is the other word for which init waits, in Release's place. A token follows it, of TokenSize bytes, and then the agent's
-// input. When the agent has ended and nothing but init is left in the sandbox, init says so with an EndMark, as the last thing on
-// standard output and on standard error. The agent does not know the token and can say none.
+// MarkedRelease is the other word that releases init, instead of Release. A token of TokenSize bytes follows it, and
+// then the agent's input. When the agent has ended and nothing but init is left in the sandbox, init writes an EndMark
+// as the last thing on standard output and on standard error. The agent does not know the token, so it cannot write a
+// mark.
 const MarkedRelease = "torno 2 marked:\n"
 
-// TokenSize is how long a token is: what crypto/rand.Text returns.
+// TokenSize is the length of a token in bytes: the length that crypto/rand.Text returns.
 const TokenSize = 26
 
-// End is how a sandbox ended, as init says it: the code with which it ends itself, and whether the kernel has killed for memory in its
-// control group.
+// End says how a sandbox ended, as init reports it: the exit code of init itself, and whether the kernel has killed a
+// process in init's control group for memory.
 type End struct {
 	Code   int
 	Memory Memory
 }
 
-// Memory is what is known of the memory's limit.
+// Memory says whether the kernel has killed a process because of the memory limit.
 type Memory byte
 
-// What init may have seen in its control group.
+// These are the answers that init may have found in its control group.
 const (
 	MemoryHeld    Memory = '0'
 	MemoryKilled  Memory = '1'
 	MemoryUnknown Memory = '?'
 )
 
-// EndMark is the last thing that init says on both streams: nothing follows it.
+// EndMark returns the last bytes that init writes on both streams. Nothing follows them.
 func EndMark(token string, end End) []byte {
 	return fmt.Appendf(nil, "%s%s %03d %c\n", endBegins, token, end.Code, end.Memory)
 }
 
-// The end of the mark's line does not belong to what it is known by: a log may have lost it.
+// The mark is recognised without its newline, because a log may have lost that.
 const (
 	endBegins = "\x00torno-init 1 ended "
 	endSize   = len(endBegins) + TokenSize + len(" 000 0")
 )
 
-// DigestOf tells a token from others without being one.
+// DigestOf returns a digest that tells a token from others without revealing it.
 func DigestOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// Ending takes a stream to its end mark, which it recognises by the digest of its token. The zero value knows none.
+// Ending passes a stream on up to its end mark. It recognises the mark by the digest of the token. The zero value knows
+// no mark.
 type Ending struct {
 	Digest string
-	held   []byte // the end of what was taken, where it may be the beginning of a mark
+	held   []byte // the end of the stream so far, if it may be the beginning of a mark
 	ended  bool
 	end    End
 }
 
-// Take returns what of the stream can be passed on, which may be a part of what was taken before. Behind the mark there is nothing.
+// Take returns the bytes of the stream that can be passed on. They may include bytes that an earlier Take held back.
+// After the mark it returns nothing.
 func (e *Ending) Take(data []byte) []byte {
 	if e.Digest == "" {
 		return data
@@ -98,15 +101,15 @@ func (e *Ending) isMark(mark []byte) bool {
 	return err == nil
 }
 
-// Rest is what was held back, when the stream has ended without a mark.
+// Rest returns the bytes that were held back, if the stream has ended without a mark.
 func (e *Ending) Rest() []byte {
 	rest := e.held
 	e.held = nil
 	return rest
 }
 
-// Held is how much is held back.
+// Held returns how many bytes are held back.
 func (e *Ending) Held() int { return len(e.held) }
 
-// Ended is the end that the mark says, once it was seen.
+// Ended returns the end that the mark reports. ended is true once the mark was seen.
 func (e *Ending) Ended() (end End, ended bool) { return e.end, e.ended }

@@ -13,12 +13,12 @@ import (
 	"torno/internal/strictjson"
 )
 
-// For says whether the file was made for the sandbox that was given the nonce.
+// For reports whether the file was made for the sandbox that was given this nonce.
 func (f File) For(nonce string) bool {
 	return subtle.ConstantTimeCompare([]byte(f.Nonce), []byte(nonce)) == 1
 }
 
-// Encode is the file's text. A File that init would refuse is refused here.
+// Encode returns the file's text. It refuses a File that init would refuse.
 func Encode(f File) ([]byte, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("run file: %w", err)
@@ -33,7 +33,7 @@ func Encode(f File) ([]byte, error) {
 	return data, nil
 }
 
-// Decode is the reverse of Encode. It refuses fields that it does not know: init obeys a file as a whole or not at all.
+// Decode reverses Encode. It refuses fields that it does not know: init obeys a file as a whole or not at all.
 func Decode(data []byte) (File, error) {
 	if len(data) > MaxSize {
 		return File{}, fmt.Errorf("run file: has %d bytes and may have %d", len(data), MaxSize)
@@ -48,9 +48,9 @@ func Decode(data []byte) (File, error) {
 	return f, nil
 }
 
-// Write puts the file at path in a directory of the host's own, whole by rename, readable for the sandbox's uid and
-// writable for no user. It does not wait for the disk: a run file that a crash loses belongs to a sandbox that the
-// crash ended.
+// Write puts the file at path, in a directory that belongs to the host. It writes the whole file first, then renames it
+// into place. The sandbox's uid can read the file, and no user can write it. Write does not wait for the disk: if a
+// crash loses a run file, that crash has also ended its sandbox.
 func Write(path string, f File) error {
 	data, err := Encode(f)
 	if err != nil {
@@ -71,7 +71,8 @@ func Write(path string, f File) error {
 	return nil
 }
 
-// Read is what init does with the file at path: a regular file, opened without following a link or waiting, read once.
+// Read reads the file at path, for init. It takes only a regular file, opens it without following a link and without
+// waiting, and reads it once.
 func Read(path string) (File, error) {
 	data, err := readRegular(path)
 	if err != nil {
@@ -80,7 +81,7 @@ func Read(path string) (File, error) {
 	return Decode(data)
 }
 
-// ReadFilter is what init does with the filter at path, in the same way.
+// ReadFilter reads the filter at path, for init, in the same way.
 func ReadFilter(path string) ([]byte, error) {
 	filter, err := readRegular(path)
 	if err == nil {
@@ -111,7 +112,7 @@ func readRegular(path string) ([]byte, error) {
 	return readAll(fd, int(stat.Size))
 }
 
-// readAll reads to the end, and one byte over the expected size at most: a file that grew meanwhile is refused.
+// readAll reads to the end, but at most one byte more than the expected size. It refuses a file that grew meanwhile.
 func readAll(fd, size int) ([]byte, error) {
 	data := make([]byte, size+1)
 	for have := 0; ; {

@@ -8,29 +8,34 @@ import (
 	"unicode/utf8"
 )
 
-// Holding is init's first line on standard error. Then it waits for the release.
+// Holding is init's first line on standard error. Then init waits for the release.
 const Holding = "torno-init 2 holding\n"
 
-// HoldTime is how long init waits at most. A sandbox that was made ahead of its run holds for long; one whose watcher has died, for ever.
+// HoldTime bounds how long init waits for the release. A sandbox that was made ahead of its run holds for a long time.
+// Without this bound it would hold for ever if its watcher has died.
 const HoldTime = 24 * time.Hour
 
-// Release is the word on init's standard input for which it waits. After it the input is the agent's.
+// Release is the word that init waits for on standard input. After it the input is the agent's.
 const Release = "torno 2 release\n"
 
-// AbandonedExit is init's own exit code when its input ended before the release. Nothing of the run was read.
+// AbandonedExit is init's own exit code if its input ended, or HoldTime passed, before the release. Init has then read
+// nothing of the run.
 const AbandonedExit = 124
 
-// How init's line after the release begins. Started is followed by unix nanoseconds, Failed by a Failure, a space and a sentence.
+// These begin init's line after the release. Unix nanoseconds follow Started; a Failure, a space and a sentence follow
+// Failed.
 const (
 	Started = "torno-init 1 started "
 	Failed  = "torno-init 1 failed "
 )
 
-// FailedExit is init's own exit code between the release and the started line. After that line no exit code is init's own.
+// FailedExit is init's own exit code between the release and the started line. After that line no exit code is init's
+// own.
 const FailedExit = 125
 
-// An engine that was killed while a sandbox ended may believe, when it is back, that it ended with 0. So init never ends
-// with 0: it says success otherwise, and no engine makes that up. The code that is given up for it is told as its neighbour.
+// If an engine is killed while a sandbox ends, it may later believe that the sandbox ended with 0. So init never ends
+// with 0: it reports success by another code, which no engine makes up. If the agent itself ends with that code, init
+// reports the code beside it.
 const (
 	succeeded = 254
 	neighbour = 253
@@ -47,8 +52,8 @@ func ExitFor(agent int) int {
 	return agent
 }
 
-// AgentExit is the agent's exit code, read by the host from what an engine says of init's. It is not known when it is one
-// with which init does not end.
+// AgentExit returns the agent's exit code. The host gives it init's exit code, as an engine reports it. known is false
+// if init never ends with that code.
 func AgentExit(init int) (code int, known bool) {
 	switch init {
 	case 0:
@@ -59,29 +64,30 @@ func AgentExit(init int) (code int, known bool) {
 	return init, true
 }
 
-// Failure is why init did not start the agent.
+// Failure says why init did not start the agent.
 type Failure string
 
 // The failures.
 const (
 	FailureRunFile  Failure = "run_file" // missing, unreadable, or for another sandbox
-	FailureIdentity Failure = "identity" // root, a capability or a way to get one is left, or not process 1
-	FailureMount    Failure = "mount"    // a path is not what the host pinned
-	FailureSetup    Failure = "setup"    // the directory could not be entered, or a limit or a pipe not be made
+	FailureIdentity Failure = "identity" // root, a capability or a way to get one is left, or init is not process 1
+	FailureMount    Failure = "mount"    // a path does not lead to the directory that the host pinned
+	FailureSetup    Failure = "setup"    // init could not enter the directory, set a limit or make a pipe
 )
 
 var failures = []Failure{FailureRunFile, FailureIdentity, FailureMount, FailureSetup}
 
-// maxSentence keeps the failed line within what a pipe takes in one piece, whatever paths are in it.
+// maxSentence keeps the failed line so short that a pipe takes it in one piece, whatever paths are in it.
 const maxSentence = 2048
 
-// StartedLine is init's line after the release when the agent is about to run.
+// StartedLine returns init's line after the release if the agent is about to run.
 func StartedLine(at time.Time) []byte {
 	line := strconv.AppendInt([]byte(Started), at.UnixNano(), 10)
 	return append(line, '\n')
 }
 
-// FailedLine is what init says instead. The sentence becomes one line, and a very long one loses its end.
+// FailedLine returns the line that init writes instead of it. FailedLine turns the sentence into one line, and cuts off
+// the end of a very long one.
 func FailedLine(why Failure, sentence string) []byte {
 	sentence = strings.ToValidUTF8(strings.Join(strings.Fields(sentence), " "), "\uFFFD")
 	if len(sentence) > maxSentence {
@@ -94,7 +100,7 @@ func FailedLine(why Failure, sentence string) []byte {
 	return []byte(Failed + string(why) + " " + sentence + "\n")
 }
 
-// NotStarted is a failed line, read by the host.
+// NotStarted is a failed line as the host has read it.
 type NotStarted struct {
 	Failure  Failure
 	Sentence string
@@ -102,15 +108,15 @@ type NotStarted struct {
 
 func (n *NotStarted) Error() string { return n.Sentence }
 
-// ErrNotInit says that a line is not one of init's.
+// ErrNotInit says that a line is not one of init's lines.
 var ErrNotInit = errors.New("standard error does not begin with sandbox-init's lines")
 
-// IsHolding says whether a line, without its newline, is init's line before its release. An older init, which did not hold,
-// has no such line.
+// IsHolding reports whether a line, without its newline, is Holding. An older init, which did not hold, writes no such
+// line.
 func IsHolding(line string) bool { return line == strings.TrimSuffix(Holding, "\n") }
 
-// ParseFirstLine reads the line after the release, without its newline: when the agent was started, a *NotStarted, or
-// ErrNotInit.
+// ParseFirstLine reads the line after the release, without its newline. It returns the time when the agent was started,
+// or a *NotStarted, or ErrNotInit.
 func ParseFirstLine(line string) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(line, Started); ok {
 		return parseNanoseconds(rest)
@@ -128,7 +134,7 @@ func ParseFirstLine(line string) (time.Time, error) {
 	return time.Time{}, ErrNotInit
 }
 
-// parseNanoseconds takes the one spelling that StartedLine writes.
+// parseNanoseconds accepts only the spelling that StartedLine writes.
 func parseNanoseconds(digits string) (time.Time, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != digits {

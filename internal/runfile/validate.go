@@ -11,14 +11,14 @@ import (
 	"torno/internal/paths"
 )
 
-// Shortest and longest nonce. It keeps sandboxes apart; it is no secret.
+// These bound the length of a nonce. A nonce keeps sandboxes apart; it is no secret.
 const (
 	minNonce = 16
 	maxNonce = 128
 )
 
-// Validate says what is wrong with a File before anything is done with it. The host asks when it writes one, and init
-// asks again when it reads one.
+// Validate returns an error if a File is faulty, before anything is done with it. The host calls it when it writes a
+// File, and init calls it again when it reads one.
 func (f File) Validate() error {
 	if f.Version != Version {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
@@ -64,7 +64,8 @@ func (f File) validateForwards() error {
 	return nil
 }
 
-// ValidateFilter says what is wrong with a filter before anything is done with it, on both sides as Validate.
+// ValidateFilter returns an error if a filter is faulty, before anything is done with it. Both sides call it, as they
+// do Validate.
 func ValidateFilter(filter []byte) error {
 	switch {
 	case len(filter)%StepSize != 0:
@@ -184,7 +185,7 @@ func (f File) validateAnswer() error {
 	return nil
 }
 
-// MountOf is the index of the innermost mount that holds the path, or -1.
+// MountOf returns the index of the innermost mount that holds the path, or -1.
 func (f File) MountOf(name string) int {
 	best := -1
 	for i, m := range f.Mounts {
@@ -195,7 +196,7 @@ func (f File) MountOf(name string) int {
 	return best
 }
 
-// validatePath allows one spelling of a path, so that comparing texts is comparing paths.
+// validatePath allows only one spelling of a path, so that comparing texts is comparing paths.
 func validatePath(what, name string) error {
 	if !path.IsAbs(name) || path.Clean(name) != name || !isText(name) {
 		return fmt.Errorf("%s %q is not a clean absolute path", what, name)
@@ -203,7 +204,7 @@ func validatePath(what, name string) error {
 	return nil
 }
 
-// isText says whether the text comes out of JSON as it went in, and fits into an argument of the kernel.
+// isText reports whether a text comes out of JSON as it went in, and fits into an argument of the kernel.
 func isText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }

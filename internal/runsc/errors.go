@@ -2,23 +2,23 @@ package runsc
 
 import "fmt"
 
-// Reason is what is wrong with a program, for programs.
+// Reason classifies the fault of a program, so that code can act on it.
 type Reason string
 
-// The reasons.
+// These are the possible reasons.
 const (
 	Missing    Reason = "missing"     // there is no program, or it cannot be executed
 	Unsafe     Reason = "unsafe"      // another user could exchange it
 	Mute       Reason = "mute"        // it cannot be asked, or does not answer in time
-	Foreign    Reason = "foreign"     // it is something else
-	TooOld     Reason = "too_old"     // or of an age that it does not tell
-	NeedsLinux Reason = "needs_linux" // none works on this system
+	Foreign    Reason = "foreign"     // it is a different program
+	TooOld     Reason = "too_old"     // or its version does not tell its age
+	NeedsLinux Reason = "needs_linux" // gVisor does not work on this system
 )
 
-// Error is why there is no program that can be used.
+// Error tells why there is no usable program.
 type Error struct {
 	Reason Reason
-	Path   string // what was looked at, or where it was looked for
+	Path   string // the path that was looked at, or where it was looked for
 	What   string // a sentence about it
 	Err    error  // may be nil
 }
@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Next is what to do about it.
+// Next returns the advice for the operator.
 func (e *Error) Next() string {
 	switch e.Reason {
 	case Unsafe:

@@ -15,16 +15,16 @@ import (
 
 const name = "runsc"
 
-// Program is a runsc that no other user can exchange. Find makes one.
+// Program is a runsc that no other user can exchange. Find returns one.
 type Program struct {
 	Path  string // absolute, and without links
 	Where string // how it was found: "named by the configuration", "beside this program", "in PATH"
 
-	patience time.Duration // for an answer; 0 is answerTime
+	patience time.Duration // how long to wait for an answer; 0 means answerTime
 }
 
-// Find finds the program: where the configuration says, or else beside our own program, or else in PATH. Only the
-// first one counts: if it may not be used, that is an error, and Find does not look further.
+// Find finds the program: where the configuration says, or else beside our own program, or else in PATH. Only the first
+// one that exists counts: if it may not be used, Find returns an error and does not look further.
 func Find(configured string) (Program, error) {
 	if runtime.GOOS != "linux" {
 		return Program{}, &Error{Reason: NeedsLinux, What: fmt.Sprintf("gVisor works on Linux only, and this is %s", runtime.GOOS)}
@@ -51,7 +51,7 @@ func find(configured, own string) (Program, error) {
 	return trusted(found, "in PATH", own)
 }
 
-// trusted looks at what the path leads to, which from now on is the path.
+// trusted follows the path to its target and checks it. The target is the program's path from now on.
 func trusted(path, where, own string) (Program, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func trusted(path, where, own string) (Program, error) {
 	return Program{Path: real, Where: where}, nil
 }
 
-// executable is about mistakes, before anything is about danger.
+// executable refuses plain mistakes: a directory, a special file, a file that cannot be executed.
 func executable(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -91,7 +91,7 @@ func kind(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// reason is an error without the path, which the sentence has already.
+// reason returns an error without the path, because the sentence names the path already.
 func reason(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

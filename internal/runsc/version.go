@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// Pinned is what make build builds, as runsc/go.mod has it.
+	// Pinned is the version that "make build" builds, taken from runsc/go.mod.
 	Pinned = "v0.0.0-20260905035102-160fafc42237"
 
-	// oldest is the day of the oldest sources that are used. Earlier ones let a sandbox open any character device of the
-	// host that it finds a node of (CVE-2026-96812), or read files with runsc's own rights (CVE-2025-2713).
+	// oldest is the date of the oldest sources that may be used. Earlier ones let a sandbox open any character device
+	// of the host if it finds a node for it (CVE-2026-96812), or read files with runsc's own rights (CVE-2025-2713).
 	oldest = "2026-09-05"
 )
 
 const (
-	// answerTime is for a machine that has just started, is busy with other programs, and reads this one from a slow disk. A program that
-	// hangs is found by it all the same.
+	// answerTime allows for a machine that has just started, is busy with other programs, and reads this program from a
+	// slow disk. A program that hangs is still found.
 	answerTime = 30 * time.Second
 	answerSize = 4 << 10
 )
 
-// Version is what a program says of itself.
+// Version is the answer of a program to --version.
 type Version struct {
 	Text string
-	Date time.Time // of its sources
+	Date time.Time // the date of its sources
 }
 
-// Warning returns the warning for a version that is used but was never tested, or "".
+// Warning returns a warning if the version may be used but was never tested; otherwise "".
 func (v Version) Warning() string {
 	if v.Text == Pinned {
 		return ""
@@ -41,7 +41,7 @@ func (v Version) Warning() string {
 	return fmt.Sprintf("runsc is version %s; what is tested is %s", v.Text, Pinned)
 }
 
-// Version asks the program for its version. A version that may not be used is an error.
+// Version asks the program for its version. If the version may not be used, Version returns an error.
 func (p Program) Version(ctx context.Context) (Version, error) {
 	said, err := p.ask(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// ask executes the program, with nothing of our environment. Whatever it starts ends with it.
+// ask executes the program with an empty environment. At the timeout it kills everything that the program has started.
 func (p Program) ask(ctx context.Context) (string, error) {
 	patience := p.patience
 	if patience == 0 {
@@ -93,7 +93,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// head keeps the beginning of what is written.
+// head keeps the beginning of the output.
 type head struct{ kept bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -103,10 +103,10 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return h.kept.String() }
 
-// day is a date in a version: release-20260907.0, v0.0.0-20260905035102-160fafc42237, 0.0~20221219.0.
+// day finds a date in a version: release-20260907.0, v0.0.0-20260905035102-160fafc42237, 0.0~20221219.0.
 var day = regexp.MustCompile(`(?:^|[^0-9])(20[0-9]{6})(?:[0-9]{6})?(?:[^0-9]|$)`)
 
-// dateOf is the first date of a version.
+// dateOf returns the first date in a version.
 func dateOf(version string) (time.Time, bool) {
 	found := day.FindStringSubmatch(version)
 	if found == nil {

@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// The instructions of the kernel's filters (BPF) that are needed here, by what they do with the one register.
+// The instructions of the kernel's filters (BPF) that this package needs. Each works on the filter's only register.
 const (
-	load        = 0x20 // from the description of the call
+	load        = 0x20 // a word from the description of the call
 	and         = 0x54
 	jump        = 0x05
 	jumpEqual   = 0x15
 	jumpAtLeast = 0x35
 	jumpAnyBit  = 0x45
-	end         = 0x06 // with an answer
+	end         = 0x06 // the program, with an answer
 )
 
 const (
-	reach = 255  // steps that a conditional jump can leave out
-	most  = 4096 // steps that the kernel takes
+	reach = 255  // steps that a conditional jump can skip
+	most  = 4096 // steps that the kernel accepts in one program
 )
 
-// label is a step, as the number of steps from it to the end.
+// label names a step by its distance from the end of the program.
 type label int
 
-// step is one instruction, and where the program goes on: a conditional jump in one of two ways.
+// step is one instruction, and where the program goes on after it. A conditional jump goes on in one of two ways.
 type step struct {
 	code    uint16
 	value   uint32
 	yes, no label
 }
 
-// assembly is a program that is written from its end to its beginning. Jumps go forward only, so that what one leads to
-// is always there already. Often the step itself is, too: those that do the same and go on in the same way are one.
+// assembly is a program that is written from its end to its beginning. Jumps go forward only, so the target of a jump
+// has always been written already. Steps that do the same and go on in the same way are written only once.
 type assembly struct {
 	steps []step // the last one first
 	known map[step]label
@@ -41,7 +41,7 @@ type assembly struct {
 
 func newAssembly() *assembly { return &assembly{known: map[step]label{}} }
 
-// put writes a step, unless it is there.
+// put writes a step, unless the same step was written before.
 func (a *assembly) put(s step) label {
 	if _, ok := a.known[s]; !ok {
 		a.steps = append(a.steps, s)
@@ -50,27 +50,28 @@ func (a *assembly) put(s step) label {
 	return a.known[s]
 }
 
-// answer is a label that ends the program.
+// answer returns the label of a step that ends the program with this value.
 func (a *assembly) answer(value uint32) label { return a.put(step{code: end, value: value}) }
 
-// branch is a conditional jump. A label that it cannot reach gets a plain jump to it in between.
+// branch writes a conditional jump. If the jump cannot reach a label, branch puts a plain jump to that label in
+// between.
 func (a *assembly) branch(code uint16, value uint32, yes, no label) label {
 	if s := (step{code, value, yes, no}); a.known[s] != 0 {
 		return a.known[s]
 	}
-	yes = a.near(yes, 2) // after this step, and behind a jump for the other way
+	yes = a.near(yes, 2) // 2: this step, and perhaps a plain jump for no
 	no = a.near(no, 1)
 	return a.put(step{code, value, yes, no})
 }
 
-// near returns a label with the same effect that is still in reach of a conditional jump after so many more steps.
+// near returns a label with the same effect as to. A conditional jump can still reach it after more further steps.
 func (a *assembly) near(to label, more int) label {
 	if len(a.steps)+more-int(to) <= reach {
 		return to
 	}
 	between := step{code: jump, yes: to}
 	if last := a.steps[to-1]; last.code == end {
-		between = last // once more
+		between = last // repeat the answer instead of jumping to it
 	}
 	if at := a.known[between]; at != 0 && len(a.steps)+more-int(at) <= reach {
 		return at
@@ -79,8 +80,8 @@ func (a *assembly) near(to label, more int) label {
 	return a.put(between)
 }
 
-// before changes the register and goes on at a label. Such a step cannot jump: where the label is not the step that
-// follows, a jump to it is inserted.
+// before writes a step that changes the register and goes on at next. Such a step cannot jump. If next is not the step
+// that follows it, before inserts a jump.
 func (a *assembly) before(next label, code uint16, value uint32) label {
 	s := step{code: code, value: value, yes: next}
 	if _, ok := a.known[s]; !ok && int(next) != len(a.steps) {
@@ -89,7 +90,7 @@ func (a *assembly) before(next label, code uint16, value uint32) label {
 	return a.put(s)
 }
 
-// program is the finished program, as the kernel has it in memory.
+// program returns the finished program, as the kernel has it in memory.
 func (a *assembly) program() ([]byte, error) {
 	if len(a.steps) > most {
 		return nil, fmt.Errorf("the system call filter has %d steps, and the kernel takes %d", len(a.steps), most)

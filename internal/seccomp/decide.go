@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// word is the content of the register: where it was loaded from, and the mask that was put on it.
+// word is the content of the register: where it was loaded from, and the mask that was applied to it.
 type word struct{ at, mask uint32 }
 
 const whole = 1<<32 - 1
 
-// test is a question that a few steps answer: does a word have a value, or one of several? An Arg is one for each
-// half of the argument.
+// test is a question that a few steps answer: does a word have a certain value, or one of several values? An Arg
+// becomes one test for each half of the argument.
 type test struct {
 	word
 	value uint32
 	among *Choice
 }
 
-// option is a Rule as a program sees it: an answer, if all tests hold.
+// option is a Rule as a program sees it: an answer that counts if all tests hold.
 type option struct {
 	tests  []test
 	answer uint32
 }
 
-// optionsOf are the rules of one call in their order, without those that never fit.
+// optionsOf returns the rules of one call as options, in their order, without rules that never fit.
 func optionsOf(rules []Rule) []option {
 	var all []option
 	for _, r := range rules {
@@ -35,8 +35,8 @@ func optionsOf(rules []Rule) []option {
 	return all
 }
 
-// option asks for the upper halves last, and for the first one's at the very end: what is asked there is the same for
-// most rules, and is written once for all of them.
+// option orders the tests: the upper halves come last, and the first argument's upper half at the very end. These last
+// tests are the same for most rules, so the program has them only once.
 func (r Rule) option() option {
 	o := option{answer: refuse | uint32(r.Errno)}
 	if r.Errno == 0 {
@@ -52,8 +52,8 @@ func (r Rule) option() option {
 	return o
 }
 
-// decide is the answer of the first option that fits. It makes the first test of the first one, and goes on with what is
-// still to be asked about all of them when it holds, and when it does not.
+// decide writes steps that give the answer of the first option that fits. They make the first option's first test. Then
+// they go on with the tests that remain for all options: on one path if the test holds, on another path if it fails.
 func (a *assembly) decide(options []option, held word) label {
 	switch {
 	case len(options) == 0:
@@ -67,7 +67,7 @@ func (a *assembly) decide(options []option, held word) label {
 	return a.hold(holds, held, a.compare(t, holds, yes, no))
 }
 
-// when are the options that are left where a test holds: other tests of the same word may be decided with it.
+// when returns the options that remain if a test holds. The same result may also decide other tests of the same word.
 func when(t test, options []option) []option {
 	var left []option
 	for _, o := range options {
@@ -80,7 +80,8 @@ func when(t test, options []option) []option {
 	return left
 }
 
-// unless are the options that are left where it does not. A single bit then has the other value.
+// unless returns the options that remain if a test fails. If the test was about a single bit, the bit then has the
+// other value.
 func unless(t test, options []option) []option {
 	if t.single() {
 		t.value ^= t.mask
@@ -89,8 +90,8 @@ func unless(t test, options []option) []option {
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return slices.Contains(o.tests, t) })
 }
 
-// excludes says that u fails where t holds, and implies that u holds there. Of a test for several values only
-// identity is recognised; any other such test is made again.
+// excludes reports whether u fails if t holds. implies reports whether u holds if t holds. If a test has several
+// values, implies recognises only the identical test; the program makes any other such test again.
 func (t test) excludes(u test) bool {
 	return t.among == nil && u.among == nil && u.at == t.at && (u.value^t.value)&u.mask&t.mask != 0
 }
@@ -101,7 +102,8 @@ func (t test) implies(u test) bool {
 
 func (t test) single() bool { return t.among == nil && bits.OnesCount32(t.mask) == 1 }
 
-// register is the word that must be loaded for a test. Where a jump can look at bits, the others are left for later tests.
+// register returns the word that must be loaded for a test. If a jump can test the bits itself, it returns the whole
+// word, so that later tests can use the other bits.
 func (t test) register(held word) word {
 	if held != t.word && t.among == nil && (t.value == 0 || t.single()) {
 		return word{t.at, whole}
@@ -121,8 +123,8 @@ func (a *assembly) compare(t test, held word, yes, no label) label {
 	return a.branch(jumpAnyBit, t.mask, yes, no)
 }
 
-// choose finds out whether what is held is one of the values. A row of values without a gap takes two steps, and a single
-// one takes one.
+// choose tests whether the register holds one of the values. A row of values without a gap takes two steps, and a
+// single value takes one.
 func (a *assembly) choose(values Choice, yes, no label) label {
 	below := no
 	for i := 0; i < len(values); i++ {
@@ -140,7 +142,7 @@ func (a *assembly) choose(values Choice, yes, no label) label {
 	return below
 }
 
-// hold gets a word into the register, if it is not there.
+// hold gets a word into the register, unless the register holds it already.
 func (a *assembly) hold(want, held word, next label) label {
 	if want == held {
 		return next

@@ -1,22 +1,22 @@
-// Package seccomp is Torno's own list of the system calls that a sandbox may make, the same for every launcher.
+// Package seccomp is Torno's own list of the system calls that a sandbox may make. Every launcher uses the same list.
 //
 //	filter := seccomp.Filter{Arch: runtime.GOARCH}
-//	program, err := filter.Program() // for the kernel, by way of sandbox-init
-//	outline, err := filter.Outline() // for an engine and its runtime, around the program
+//	program, err := filter.Program() // for the kernel; sandbox-init loads it
+//	outline, err := filter.Outline() // for an engine and its runtime; it lies around the program
 //	for _, rule := range filter.Rules() { … rule.Reason … } // for people
 //
-// A call without a rule is refused. A rule lets system calls in, always or where their arguments fit, and says why; or it
-// says with which error they are refused, for callers that know how to do without.
+// A call without a rule is refused. A rule either lets system calls in, always or if their arguments fit, and says why.
+// Or it refuses them with a certain error, for callers that know how to do without them.
 //
-// Where an argument selects code of the kernel, a rule names the values that it may have. The page arguments.md weighs the
-// arguments of every allowed call.
+// If an argument selects code of the kernel, a rule names the values that the argument may have. The page arguments.md
+// weighs the arguments of every allowed call.
 //
-// A program is what the kernel itself takes (struct sock_filter), so that no program has to translate it at the start of a
-// sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.
-// It is short, because gVisor asks it about every number whenever a process begins, and a test that several rules share is
-// there once.
+// A program has the kernel's own form (struct sock_filter), so no other program has to translate it when a sandbox
+// starts. It finds a call's number by halving the range, and then tests arguments, if there is a condition. It is
+// short, because gVisor asks it about every number whenever a process begins. A test that several rules share is
+// written once.
 //
-// It promises: no rule lets in a way out of the sandbox, to see others or to harm the host, nor one to leave
-// anything on the host's files that outlives the run, such as a set-user-id bit. Tests hold lists of both against it, and
-// the program against the rules, for every number.
+// The package promises: no rule opens a way out of the sandbox, a way to see others, or a way to harm the host. No rule
+// lets a sandbox leave anything on the host's files that outlives the run, such as a set-user-id bit. Tests compare the
+// rules with lists of dangerous calls, and the program with the rules for every number.
 package seccomp

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Numbers are here for both architectures, whichever this program was built for.
+// numbersText holds the numbers for both architectures, whichever this program was built for.
 //
 //go:embed numbers.txt
 var numbersText string
 
-// columns are where numbers.txt has those of an architecture.
+// columns says which column of numbers.txt belongs to an architecture.
 var columns = map[string]int{"amd64": 1, "arm64": 2}
 
-// numbersOf are the numbers of an architecture's calls, by name.
+// numbersOf returns the numbers of an architecture's calls, by name.
 func numbersOf(arch string) (map[string]uint32, error) {
 	column, ok := columns[arch]
 	if !ok {

@@ -2,7 +2,8 @@ package seccomp
 
 import "slices"
 
-// Profile is a list of system calls in the words of the runtime specification. Engines and runtimes take it in this form.
+// Profile is a list of system calls in the form of the runtime specification. Engines and runtimes take it in this
+// form.
 type Profile struct {
 	DefaultAction   string    `json:"defaultAction"`
 	DefaultErrnoRet uint      `json:"defaultErrnoRet"`
@@ -21,13 +22,13 @@ const (
 	actErrno = "SCMP_ACT_ERRNO"
 )
 
-// runtimes are calls that a runtime itself may need when it has put the outline on: runc from 1.2.8 and 1.3.3 on uses openat2.
-// The program refuses them to the agent.
+// runtimes are calls that a runtime itself may need after it has applied the outline: runc uses openat2 from 1.2.8 and
+// 1.3.3 on. The program refuses these calls to the agent.
 var runtimes = calls(`openat2`)
 
-// Outline is the wider list around the filter: every call that some rule lets in, whatever its arguments, and what runtimes need.
-// An engine puts it on before process 1 starts, and sandbox-init the Program on top, of which each refusal counts. Engines and
-// runtimes take long to read conditions, and the outline has none.
+// Outline returns the wider list around the filter: every call that some rule allows, whatever its arguments, and the
+// calls that runtimes need. An engine applies it before process 1 starts. Then sandbox-init applies the Program on top.
+// A call must pass both. The outline has no conditions, because engines and runtimes take long to read them.
 func (f Filter) Outline() (Profile, error) {
 	native, ok := architectures[f.Arch]
 	if !ok {

@@ -2,7 +2,7 @@ package seccomp
 
 import "fmt"
 
-// The answers of a program about a call. A refusal has the error in its lower half.
+// A program's answers about a call. A refusal has its error in the lower half.
 const (
 	pass   = 0x7FFF0000
 	refuse = 0x00050000
@@ -10,7 +10,8 @@ const (
 	eperm  = 1
 )
 
-// Where a program finds its input: a call's number, the architecture that it was made for, and the arguments.
+// Where a program finds its input: the number of a call, the architecture that the call was made for, and the
+// arguments.
 const (
 	numberAt = 0
 	archAt   = 4
@@ -18,12 +19,12 @@ const (
 	argSize  = 8
 )
 
-// machines are the kernel's names for architectures.
+// machines holds the kernel's numbers for the architectures.
 var machines = map[string]uint32{"amd64": 0xC000003E, "arm64": 0xC00000B7}
 
-// Program is the filter as the kernel takes it: steps of struct sock_filter. A call that was made for another architecture
-// kills the process. A number that no rule has is refused, whatever it is: also those of x32, the kernel's third set of
-// calls on amd64.
+// Program returns the filter as the kernel takes it: steps of struct sock_filter. A call that was made for another
+// architecture kills the process. A number without a rule is refused, whatever it is. This includes the numbers of x32,
+// the kernel's third set of calls on amd64.
 func (f Filter) Program() ([]byte, error) {
 	rules, err := f.byNumber()
 	if err != nil {
@@ -39,7 +40,7 @@ func assemble(machine uint32, rules map[uint32][]Rule) ([]byte, error) {
 	return a.program()
 }
 
-// byNumber are the rules of each call, in their order.
+// byNumber returns the rules of each call, in their order.
 func (f Filter) byNumber() (map[uint32][]Rule, error) {
 	numbers, err := numbersOf(f.Arch)
 	if err != nil {

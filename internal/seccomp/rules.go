@@ -17,40 +17,42 @@ const (
 	messageFlags = 0x6001E9EE
 )
 
-// calls splits a list that is easier to read as a text.
+// calls splits a list of names. The lists are easier to read as text.
 func calls(text string) []string { return strings.Fields(text) }
 
-// first and without are the conditions that the rules need.
+// first makes the condition that the first argument equals a value; without, that an argument has none of the bits.
 func first(value uint64) []Arg              { return []Arg{{Mask: allBits, Value: value}} }
 func without(index uint, bits uint64) []Arg { return []Arg{{Index: index, Mask: bits}} }
 
-// is says that an argument, of which the kernel looks at the lower half only, has one value.
+// is makes the condition that an argument equals a value. The kernel looks only at the lower half of such an argument.
 func is(index uint, value uint64) Arg { return Arg{Index: index, Mask: lower, Value: value} }
 
-// node is a mode of one type of file, without the set-id bits.
+// node makes the condition that a mode is for one type of file and has no set-id bits.
 func node(index uint, kind uint64) []Arg {
 	return []Arg{{Index: index, Mask: 0o170000 | setID, Value: kind}}
 }
 
-// family is an address family, or two that differ in one bit, with a type and a protocol.
+// family makes the conditions for an address family with a type and a protocol. either is a bit that the family may
+// have as well, which lets two families in.
 func family(value, either uint64, kind Arg, protocol uint64) []Arg {
 	return []Arg{{Index: 0, Mask: allBits &^ either, Value: value}, kind, is(2, protocol)}
 }
 
-// inet is AF_INET (2) or AF_INET6 (10) with one of their two usual types and its protocol, by name or with 0. The others
-// (SCTP, DCCP, MPTCP, L2TP and more) load modules of the kernel that no sandbox needs.
+// inet makes the conditions for AF_INET (2) or AF_INET6 (10) with one of their two usual types, and that type's
+// protocol by number or 0. Other protocols (SCTP, DCCP, MPTCP, L2TP and more) load modules of the kernel that no
+// sandbox needs.
 func inet(kind Arg, protocol uint64) []Arg { return family(2, 8, kind, protocol) }
 
-// rules are the filter. It lets in what ordinary programs need and nothing because it was asked for once; each
-// group says why it may be there.
+// rules are the filter. They let in the calls that ordinary programs need. No call is here only because somebody asked
+// for it once; each group says why it may be here.
 var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "bytes go in and out of what is open", Names: calls(`
 		read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek close close_range dup dup3
 		flock fsync fdatasync sync syncfs sync_file_range fadvise64 readahead ftruncate truncate
 		sendfile splice tee vmsplice copy_file_range cachestat`)},
 
-	// Space is taken by writing, which takes its time, so that the watcher sees a disk that fills up. Programs know file
-	// systems that have no fallocate, and so does the C library.
+	// Programs must take space by writing. Writing takes time, so the watcher sees a disk that fills up. Programs and
+	// the C library know how to do without fallocate, because some file systems do not have it.
 	{Reason: "giving space back (FALLOC_FL_PUNCH_HOLE)", Names: calls(`fallocate`), Args: []Arg{{Index: 1, Mask: punchHole, Value: punchHole}}},
 	{Reason: "taking space without writing", Names: calls(`fallocate`), Args: without(1, punchHole), Errno: eopnotsupp},
 
@@ -65,19 +67,22 @@ var rules = slices.Concat(optionRules(), []Rule{
 		dup2 access stat lstat getdents readlink mkdir rmdir rename link unlink symlink chown lchown utime utimes
 		futimesat inotify_init`)},
 
-	// RENAME_WHITEOUT leaves a device without a number behind, which overlay file systems take for a sign that a file is gone.
+	// RENAME_WHITEOUT leaves a device with the number 0 behind. Overlay file systems take it for a sign that a file is
+	// gone.
 	{Reason: "renaming, without leaving a device behind (RENAME_WHITEOUT)", Names: calls(`renameat2`), Args: without(4, lower&^3)},
-	// Access lists give rights to others, and an overlay obeys user.overlay.*: both outlive the run, and a filter does not see
-	// names. Programs know file systems that have no attributes.
+	// Access lists give rights to other users, and an overlay obeys user.overlay.*. Both outlive the run, and a filter
+	// does not see the attributes' names. Programs know how to do without attributes, because some file systems have
+	// none.
 	{Reason: "a file's attributes outlive the run", Errno: eopnotsupp, Names: calls(`
 		setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat`)},
 
-	// A set-user-id file in the workspace would, on the host, run with the rights of the workspace's owner, and the
-	// parent or any user who can reach it could run it. nosuid is only about our own mount. openat2 and io_uring hide
-	// the mode from this filter, so they are not to be had.
+	// On the host a set-user-id file in the workspace would run with the rights of the workspace's owner. The parent,
+	// or any user who can reach the file, could run it. nosuid protects only our own mount. openat2 and io_uring hide
+	// the mode from this filter, so they are refused.
 	{Reason: "opening what is there: no O_CREAT, no O_TMPFILE", Names: calls(`openat`), Args: without(2, makesFile)},
 	{Reason: "making files, with a mode that has no set-id bits", Names: calls(`openat`), Args: without(3, setID)},
-	// No devices: also not the one without a number, which overlay file systems take for a sign that a file is gone.
+	// No devices, not even the device with the number 0, which overlay file systems take for a sign that a file is
+	// gone.
 	{Reason: "making FIFOs without set-id bits", Names: calls(`mknodat`), Args: node(2, 0o010000)},
 	{Reason: "the same, sockets", Names: calls(`mknodat`), Args: node(2, 0o140000)},
 	{Reason: "the same, plain files", Names: calls(`mknodat`), Args: node(2, 0o100000)},
@@ -95,7 +100,7 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "memory of one's own", Names: calls(`
 		brk mprotect munmap mremap mincore msync mlock mlock2 mlockall munlock munlockall
 		pkey_alloc pkey_free pkey_mprotect membarrier mseal remap_file_pages`)},
-	// The machine's huge pages are in no memory limit.
+	// No memory limit counts the machine's huge pages.
 	{Reason: "the same, without the machine's huge pages (MAP_HUGETLB)", Names: calls(`mmap`), Args: without(3, 0x40000)},
 	{Reason: "the same, without them (MFD_HUGETLB)", Names: calls(`memfd_create`), Args: without(1, lower&^0x1B)},
 	{Reason: "advice about memory", Names: calls(`madvise`), Args: []Arg{advices}},
@@ -110,8 +115,9 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "the same, by its older names", Arch: "amd64", Names: calls(`fork vfork getpgrp`)},
 	{Reason: "what a process sets for itself", Names: calls(`prctl`), Args: []Arg{processOptions}},
 	{Reason: "a thread's base registers, and leave to use big ones", Arch: "amd64", Names: calls(`arch_prctl`), Args: []Arg{threadOptions}},
-	// The kernel lets every process of a user do this to every other one, and init is one of the same user: with no limit
-	// left it would end, and with it the sandbox. A number other than 0 may be one of init's threads.
+	// The kernel lets a process change the limits of the same user's other processes, and init belongs to the same
+	// user. A process could set init's limits to zero; then init would end, and the sandbox with it. A number other
+	// than 0 may be one of init's threads.
 	{Reason: "one's own limits", Names: calls(`prlimit64`), Args: []Arg{is(0, 0)}},
 	{Reason: "reading the limits of others", Names: calls(`prlimit64`), Args: []Arg{{Index: 2, Mask: allBits}}},
 	{Reason: "one's own share of the processor", Names: calls(`sched_setscheduler`), Args: []Arg{is(0, 0), policies}},
@@ -139,8 +145,8 @@ var rules = slices.Concat(optionRules(), []Rule{
 		mq_timedsend mq_timedreceive mq_notify mq_getsetattr`)},
 	{Reason: "the same, without the machine's huge pages (SHM_HUGETLB)", Names: calls(`shmget`), Args: without(2, 0o4000)},
 
-	// A sandbox has a network namespace of its own with nothing but loopback in it. Other families, AF_VSOCK above
-	// all, do not care about it, or are known for their holes.
+	// A sandbox has its own network namespace with nothing but loopback in it. Other families, above all AF_VSOCK,
+	// ignore the namespace or are known for their holes.
 	{Reason: "sockets of the unix family (AF_UNIX)", Names: calls(`socket socketpair`), Args: []Arg{{Mask: allBits, Value: 1}, unixTypes}},
 	{Reason: "TCP (AF_INET, AF_INET6), which reaches the loopback", Names: calls(`socket`), Args: inet(stream, 0)},
 	{Reason: "the same, by name", Names: calls(`socket`), Args: inet(stream, 6)},
@@ -149,7 +155,8 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "asking for the interfaces, as getifaddrs does (AF_NETLINK with NETLINK_ROUTE)", Names: calls(`socket`), Args: family(16, 0, routeTypes, 0)},
 	{Reason: "using a socket", Names: calls(`
 		bind connect listen accept accept4 getsockname getpeername shutdown`)},
-	// MSG_OOB keeps a byte apart, by code that no tool uses and that had holes; zero copies had them, too.
+	// MSG_OOB keeps a byte apart, in code that no tool uses and that had holes. The code for zero copies had holes,
+	// too.
 	{Reason: "sending and receiving, with no byte out of band (MSG_OOB) and no zero copy", Names: calls(`
 		sendto recvfrom sendmmsg recvmmsg`), Args: without(3, lower&^messageFlags)},
 	{Reason: "the same", Names: calls(`sendmsg recvmsg`), Args: without(2, lower&^messageFlags)},

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// asked is how many numbers gVisor asks a program about, whenever a process or a thread begins.
+// asked is how many numbers gVisor asks a program about whenever a process or a thread begins.
 const asked = 2001
 
-// span is a range of numbers, up to the next one, for which the program goes on at the same place. It is found by where
-// it begins, and each of the numbers in it that are somewhere else by a step of its own.
+// span is a range of numbers for which the program goes on at the same place. It reaches up to the next span. The
+// search finds it by its first number. Single numbers in it may lead elsewhere. Each of these takes a step of its own.
 type span struct {
 	first, last uint32
 	to          label
-	except      []span // of a single number each
+	except      []span // spans of a single number
 }
 
-// spansOf cover all numbers there are. The last one is everything above the rules.
+// spansOf returns spans that cover all numbers. The last span holds every number above the rules.
 func (a *assembly) spansOf(rules map[uint32][]Rule) []span {
 	var all []span
 	for number := range slices.Max(slices.Collect(maps.Keys(rules))) + 2 {
@@ -25,8 +25,9 @@ func (a *assembly) spansOf(rules map[uint32][]Rule) []span {
 	return all
 }
 
-// extend adds the next number to a span before it, if only single numbers are between: they are found by fewer steps as
-// exceptions, one for each, than as spans, one for each and one for what begins anew after them.
+// extend adds the next number to an earlier span that leads to the same place, if only single numbers lie between. As
+// exceptions these numbers take one step each. As spans they would take one step each, and one more for the span that
+// begins anew after them.
 func extend(all []span, next span) []span {
 	for i, before := range slices.Backward(all) {
 		if before.to == next.to {
@@ -41,8 +42,8 @@ func extend(all []span, next span) []span {
 	return append(all, next)
 }
 
-// search finds the span of the number that is loaded. Each step leaves as near to half of the numbers below the limit as
-// there is a span that begins there.
+// search writes the steps that find the span of the loaded number. Each step halves the numbers below the limit, as
+// nearly as the beginnings of the spans allow.
 func (a *assembly) search(all []span, limit uint32) label {
 	if len(all) == 1 {
 		return a.except(all[0])

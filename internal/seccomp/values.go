@@ -14,10 +14,10 @@ type Named struct {
 	Value uint32
 }
 
-// Choice are the values that an argument may have, in the order of the numbers.
+// Choice lists the values that an argument may have, in the order of the numbers.
 type Choice []Named
 
-// named reads a list of names and numbers that is easier to read as a text.
+// named reads a list of names and numbers. The lists are easier to read as text.
 func named(text string) *Choice {
 	words := strings.Fields(text)
 	all := make(Choice, 0, len(words)/2)
@@ -32,21 +32,21 @@ func named(text string) *Choice {
 	return &all
 }
 
-// among lets an argument be one of the named values. The kernel looks at the lower half of these arguments only, so this
-// does too.
+// among makes the condition that an argument is one of the named values. The kernel looks only at the lower half of
+// these arguments, so the condition does the same.
 func among(index uint, text string) Arg {
 	return Arg{Index: index, Mask: lower, OneOf: named(text)}
 }
 
 const lower = 0xFFFFFFFF
 
-// The arguments that select code of the kernel. Every other value is refused, so a number that a later kernel gives a
-// meaning is refused as well, until it is named here.
+// The arguments that select code of the kernel. Every other value is refused. If a later kernel gives a number a
+// meaning, that number is refused too, until it is named here.
 var (
-	// Left out are requests that type into a terminal (TIOCSTI), load a line discipline (TIOCSETD), reach the console (TIOCLINUX,
-	// TIOCCONS) or a serial port; bridges and VLANs, whose requests load modules; and the requests of namespaces, process
-	// descriptors and epoll, which no tool that runs in a sandbox needs. Also left out are requests that give a file something that
-	// outlives the run: a project, flags, a generation, a key, a subvolume.
+	// Left out are requests that type into a terminal (TIOCSTI), load a line discipline (TIOCSETD), or reach the
+	// console (TIOCLINUX, TIOCCONS) or a serial port; requests of bridges and VLANs, which load modules; and requests
+	// of namespaces, process descriptors and epoll, which no tool in a sandbox needs. Also left out are requests that
+	// give a file something that outlives the run: a project, flags, a generation, a key, a subvolume.
 	requests = among(1, `
 		TCGETS 0x5401 TCSETS 0x5402 TCSETSW 0x5403 TCSETSF 0x5404 TCGETA 0x5405 TCSETA 0x5406 TCSETAW 0x5407 TCSETAF 0x5408
 		TCSBRK 0x5409 TCXONC 0x540A TCFLSH 0x540B TIOCEXCL 0x540C TIOCNXCL 0x540D TIOCSCTTY 0x540E TIOCGPGRP 0x540F
@@ -60,15 +60,16 @@ var (
 		FIGETBSZ 0x2 FIEMAP 0xC020660B FS_IOC_GETFLAGS 0x80086601 FS_IOC_FSGETXATTR 0x801C581F FS_IOC_GETVERSION 0x80087601
 		FICLONE 0x40049409 FICLONERANGE 0x4020940D FIDEDUPERANGE 0xC0189436`)
 
-	// Left out are leases and notices of directories, with which a child could make other processes wait when they open its files, and the
-	// choice of a signal, which goes to any process of the same user.
+	// Left out are leases and directory notices: a child could use them to make other processes wait when they open its
+	// files. Also left out is choosing a signal (F_SETSIG), which goes to any process of the same user.
 	commands = among(1, `
 		F_DUPFD 0 F_GETFD 1 F_SETFD 2 F_GETFL 3 F_SETFL 4 F_GETLK 5 F_SETLK 6 F_SETLKW 7 F_SETOWN 8 F_GETOWN 9
 		F_OFD_GETLK 36 F_OFD_SETLK 37 F_OFD_SETLKW 38 F_DUPFD_QUERY 1027
 		F_DUPFD_CLOEXEC 1030 F_SETPIPE_SZ 1031 F_GETPIPE_SZ 1032 F_ADD_SEALS 1033 F_GET_SEALS 1034`)
 
-	// Out are the description of one's own memory to others (PR_SET_MM), memory that is shared with strangers
-	// (PR_SET_MEMORY_MERGE), sharing a core with a process (PR_SCHED_CORE) and what only other architectures have.
+	// Left out are describing one's own memory to others (PR_SET_MM), sharing memory with strangers
+	// (PR_SET_MEMORY_MERGE), sharing a core with a process (PR_SCHED_CORE), and options that only other architectures
+	// have.
 	processOptions = among(0, `
 		PR_SET_PDEATHSIG 1 PR_GET_PDEATHSIG 2 PR_GET_DUMPABLE 3 PR_SET_DUMPABLE 4 PR_GET_KEEPCAPS 7 PR_SET_KEEPCAPS 8
 		PR_SET_NAME 15 PR_GET_NAME 16 PR_GET_SECCOMP 21 PR_SET_SECCOMP 22 PR_CAPBSET_READ 23 PR_CAPBSET_DROP 24 PR_GET_TSC 25
@@ -78,44 +79,46 @@ var (
 		PR_SET_SPECULATION_CTRL 53 PR_PAC_RESET_KEYS 54 PR_SET_TAGGED_ADDR_CTRL 55 PR_GET_TAGGED_ADDR_CTRL 56 PR_SET_MDWE 65
 		PR_GET_MDWE 66 PR_SET_VMA 0x53564D41`)
 
-	// Out are merging with the pages of others, which tells what they hold, pushing a file's pages out for everybody, and
-	// breaking memory on purpose.
+	// Left out are merging pages with those of others, which tells their content; pushing a file's pages out of memory
+	// for everybody; and breaking memory on purpose.
 	advices = among(2, `
 		MADV_NORMAL 0 MADV_RANDOM 1 MADV_SEQUENTIAL 2 MADV_WILLNEED 3 MADV_DONTNEED 4 MADV_FREE 8 MADV_REMOVE 9
 		MADV_DONTFORK 10 MADV_DOFORK 11 MADV_HUGEPAGE 14 MADV_NOHUGEPAGE 15 MADV_DONTDUMP 16 MADV_DODUMP 17 MADV_WIPEONFORK 18
 		MADV_KEEPONFORK 19 MADV_COLD 20 MADV_POPULATE_READ 22 MADV_POPULATE_WRITE 23 MADV_DONTNEED_LOCKED 24 MADV_COLLAPSE 25
 		MADV_GUARD_INSTALL 102 MADV_GUARD_REMOVE 103`)
 
-	// Out are FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI, which C libraries do not use any more.
-	// FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME may come with each.
+	// Left out are FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI, which C libraries do not use any more. Each of the
+	// others may come with FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
 	futexes = Arg{Index: 1, Mask: lower &^ 0x180, OneOf: named(`
 		FUTEX_WAIT 0 FUTEX_WAKE 1 FUTEX_FD 2 FUTEX_REQUEUE 3 FUTEX_CMP_REQUEUE 4 FUTEX_WAKE_OP 5 FUTEX_LOCK_PI 6
 		FUTEX_UNLOCK_PI 7 FUTEX_TRYLOCK_PI 8 FUTEX_WAIT_BITSET 9 FUTEX_WAKE_BITSET 10 FUTEX_LOCK_PI2 13`)}
 
-	// Out are faults on cpuid, shadow stacks and mapping the kernel's own pages anew.
+	// Left out are faults on cpuid, shadow stacks, and mapping the kernel's own pages anew.
 	threadOptions = among(0, `
 		ARCH_SET_GS 0x1001 ARCH_SET_FS 0x1002 ARCH_GET_FS 0x1003 ARCH_GET_GS 0x1004
 		ARCH_GET_XCOMP_SUPP 0x1021 ARCH_GET_XCOMP_PERM 0x1022 ARCH_REQ_XCOMP_PERM 0x1023`)
 
-	// The policies that need no right. The others compete with the host's own processes.
+	// The policies that need no privilege. The other policies compete with the host's own processes.
 	policies = Arg{Index: 1, Mask: lower &^ 0x40000000, OneOf: named("SCHED_NORMAL 0 SCHED_BATCH 3 SCHED_IDLE 5")}
 
-	// Out are raw sockets, SOCK_PACKET and the types of protocols that are modules (SCTP, DCCP).
+	// Left out are raw sockets (netlink's SOCK_RAW is none), SOCK_PACKET, and the types whose protocols are modules
+	// (SCTP, DCCP).
 	unixTypes  = socketType("SOCK_STREAM 1 SOCK_DGRAM 2 SOCK_SEQPACKET 5")
 	routeTypes = socketType("SOCK_DGRAM 2 SOCK_RAW 3")
 	stream     = Arg{Index: 1, Mask: typeBits, Value: 1}
 	datagram   = Arg{Index: 1, Mask: typeBits, Value: 2}
 )
 
-// typeBits are a socket's type without SOCK_CLOEXEC and SOCK_NONBLOCK.
+// typeBits masks the bits of a socket's type, without SOCK_CLOEXEC and SOCK_NONBLOCK.
 const typeBits = lower &^ (0o2000000 | 0o4000)
 
-// socketType is the type of a new socket.
+// socketType makes the condition that a new socket has one of the named types.
 func socketType(text string) Arg { return Arg{Index: 1, Mask: typeBits, OneOf: named(text)} }
 
-// The options of sockets, by level. Out are filters (SO_ATTACH_FILTER and its like), which are programs in the kernel;
-// what lays a protocol over another one (TCP_ULP, UDP_ENCAP); the choice of a congestion control; tables of firewalls;
-// headers of one's own; IPV6_ADDRFORM, which turns a socket into another one; and everything that takes zero copies.
+// socketOptions lists the allowed options of sockets, by level. Left out are filters (SO_ATTACH_FILTER and its like),
+// because they are programs in the kernel; options that lay one protocol over another (TCP_ULP, UDP_ENCAP); the choice
+// of a congestion control; tables of firewalls; headers that the program writes itself; IPV6_ADDRFORM, which changes a
+// socket's family; and all options for zero copies.
 var socketOptions = []struct {
 	name  string
 	level uint64
@@ -142,7 +145,7 @@ var socketOptions = []struct {
 	{"SOL_NETLINK", 270, among(2, "NETLINK_EXT_ACK 11 NETLINK_GET_STRICT_CHK 12")},
 }
 
-// optionRules let each level's options in.
+// optionRules returns one rule for each level, which lets that level's options in.
 func optionRules() (all []Rule) {
 	for _, o := range socketOptions {
 		all = append(all, Rule{

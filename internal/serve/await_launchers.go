@@ -12,15 +12,16 @@ import (
 	"torno/configs"
 )
 
-// Timing says how long a host waits for launchers that hang, and for sites that are exchanged. A time of 0 has its default.
+// Timing says how long a host waits for launchers that hang, and for sites that are exchanged. A time of 0 means its
+// default.
 type Timing struct {
-	Respond time.Duration // how long a launcher may take to say that it is there; a launcher that needs longer hangs
-	Pause   time.Duration // how long it is left alone when it has not
-	// Exchange is how long another site must have answered before the launchers are opened anew: a site that is only
-	// replaced for a moment is waited for.
+	Respond time.Duration // time for a launcher to answer that it is there; a launcher that needs longer hangs
+	Pause   time.Duration // how long a launcher is left alone after it has not answered
+	// Exchange is how long another site must have answered before the host opens the launchers anew. If a site is
+	// replaced only for a moment, the host waits until it is back.
 	Exchange time.Duration
 	Gateway  time.Duration // between two looks at the model gateway
-	Patience time.Duration // how long one of them may take
+	Patience time.Duration // how long one such look may take
 }
 
 func (t Timing) respond() time.Duration { return cmp.Or(t.Respond, 5*time.Second) }
@@ -28,12 +29,13 @@ func (t Timing) pause() time.Duration   { return cmp.Or(t.Pause, time.Second) }
 
 func (t Timing) exchange() time.Duration { return cmp.Or(t.Exchange, 2*time.Second) }
 
-// errOvertaken says that a configuration waits no longer because it is to be read once more.
+// errOvertaken says that a configuration no longer waits, because it is to be read once more.
 var errOvertaken = errors.New("it is to be read once more")
 
-// awaitLaunchers waits, while the old configuration is served on, until no launcher of the new one hangs. The next host can do
-// nothing before that: no outbox would be served, and no watcher would look after what runs on other launchers. It does not
-// wait for a launcher that is away, unless that hung before and is being started again.
+// awaitLaunchers waits until no launcher of the new configuration hangs. Meanwhile the old configuration is served.
+// With a launcher that hangs, the next host could do nothing: it would serve no outbox, and look after nothing that
+// runs on other launchers. awaitLaunchers does not wait for a launcher that is away, unless that launcher hung before
+// and is being started again.
 func (h *host) awaitLaunchers(ctx context.Context, a asked, c configs.Config) error {
 	for waits := false; ; {
 		hangs, err := h.askLaunchers(ctx, c)
@@ -56,8 +58,8 @@ func (h *host) awaitLaunchers(ctx context.Context, a asked, c configs.Config) er
 	}
 }
 
-// askLaunchers asks the launchers that profiles name, that have runs now, or that auto may choose; for the last ones it only
-// matters whether they hang.
+// askLaunchers asks the launchers that profiles name, that have runs now, or that auto may choose. For the last kind it
+// only matters whether they hang.
 func (h *host) askLaunchers(ctx context.Context, c configs.Config) (hangs bool, err error) {
 	named, spare, err := wanted(h.Launchers, c)
 	if err != nil {

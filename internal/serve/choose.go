@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// NoLauncherError says why no launcher can be had for the profiles that leave the choice to the watcher.
+// NoLauncherError says why there is no launcher for the profiles that leave the choice to the watcher.
 type NoLauncherError struct {
 	Why      []error
 	Remedies []string // how to make each launcher usable
@@ -29,25 +29,25 @@ func (e *NoLauncherError) Error() string {
 
 func (e *NoLauncherError) Unwrap() []error { return e.Why }
 
-// obstacle is why a launcher is not taken for a profile.
+// obstacle says why a launcher is not chosen for a profile.
 type obstacle struct {
 	weight weight
 	says   string // for parents too, so it tells nothing about the host
 	err    error  // for the operator
 }
 
-// weight tells what of several obstacles is the least.
+// weight orders obstacles. The launcher with the least obstacle is chosen.
 type weight int
 
 const (
 	none    weight = iota
-	lesser         // it does not enforce all that the profile demands, so that its requests would be refused
-	unfit          // it lacks a guarantee that every start demands, so that it could start no sandbox
-	without        // it cannot be had, or not with this root file system
+	lesser         // it does not enforce all that the profile demands, so its requests would be refused
+	unfit          // it lacks a guarantee that every start demands, so it could start no sandbox
+	without        // it cannot be used, or not with this root file system
 )
 
-// decide gives every profile a launcher, and opens all that are used. The configuration comes back with the names of
-// launchers where it had auto, which hold for the life of the host.
+// decide gives every profile a launcher, and opens all launchers that are used. In the returned configuration the names
+// of launchers replace auto. They hold for the life of the host.
 func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, error) {
 	c.Profiles = append([]compile.Profile(nil), c.Profiles...)
 	for i := range c.Profiles {
@@ -65,8 +65,8 @@ func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, 
 	return c, nil
 }
 
-// choose takes the first launcher that nothing speaks against, and otherwise the one with the least against it: at_least
-// holds whatever is chosen, and the refusals tell what each of them lacks.
+// choose takes the first launcher without an obstacle, or else the launcher with the least obstacle. at_least holds
+// whichever launcher it takes, and the refusals tell which guarantees each of them lacks.
 func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	taken, least := "", without
 	var said []string
@@ -95,7 +95,7 @@ func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	return nil
 }
 
-// tell tells the operator what was chosen and why, with details that parents may not know.
+// tell tells the operator which launcher was chosen and why, with details that parents may not know.
 func (o *opener) tell(p compile.Profile, errs []error) {
 	about := []any{"profile", p.Name, "launcher", p.Sandbox, "because", p.Chosen}
 	if len(errs) > 0 {
@@ -112,7 +112,7 @@ func lone(l launcher.List, errs []error) error {
 	return &NoLauncherError{errs, l.Remedies()}
 }
 
-// against says what speaks against a launcher for a profile.
+// against returns the obstacle that speaks against a launcher for a profile.
 func (o *opener) against(ctx context.Context, name string, p compile.Profile) obstacle {
 	if why := o.setting.config.Unsuited(name, p.RootFS); why != "" {
 		return obstacle{without, name + " cannot use this root file system", fmt.Errorf("profile %s with %s: %s", p.Name, name, why)}

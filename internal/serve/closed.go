@@ -21,15 +21,16 @@ import (
 	"torno/watcher/hang"
 )
 
-// A parent owns its outbox, and perhaps the directories around it. So what a parent can make true of them closes its outbox, and is
-// never a mistake for which the watcher does not start, does not reload or ends. A closed outbox keeps its place in the
-// configuration: a stand-in takes the place of its directory (delegation.OpenNowhere), and the journal's runs of it wait. It is
-// looked at until it can be served. Then everything is opened anew, under the same configuration.
+// A parent owns its outbox, and perhaps the directories around it. So anything that a parent can do to them only closes
+// its own outbox. It never keeps the watcher from starting or reloading, and never ends it. A closed outbox keeps its
+// place in the configuration: a stand-in takes the place of its directory (delegation.OpenNowhere), and its runs in the
+// journal wait. The watcher looks at the outbox until it can be served. Then the watcher opens everything anew, under
+// the same configuration.
 
-// closedOutboxes say why outboxes are not served, by name.
+// closedOutboxes says why outboxes are not served. Its keys are names of outboxes.
 type closedOutboxes map[string]error
 
-// lines tell which outboxes are not served, and why.
+// lines returns a line for each outbox that is not served, with the reason.
 func (c closedOutboxes) lines() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		all = append(all, fmt.Sprintf("outbox %s is not served: %v", name, c[name]))
@@ -37,14 +38,14 @@ func (c closedOutboxes) lines() (all []string) {
 	return all
 }
 
-// silent are those of them whose file systems do not answer.
+// silent returns the closed outboxes whose file systems do not answer.
 func (c closedOutboxes) silent() closedOutboxes {
 	silent := maps.Clone(c)
 	maps.DeleteFunc(silent, func(_ string, why error) bool { return !errors.Is(why, errSilent) })
 	return silent
 }
 
-// openOnes leaves the closed outboxes out of a configuration.
+// openOnes removes the closed outboxes from a configuration.
 func openOnes(c configs.Config, closed closedOutboxes) configs.Config {
 	c.Outboxes = slices.DeleteFunc(slices.Clone(c.Outboxes), func(o configs.Outbox) bool { return closed[o.Name] != nil })
 	return c
@@ -53,47 +54,47 @@ func openOnes(c configs.Config, closed closedOutboxes) configs.Config {
 // errSilent closes an outbox whose file system hangs.
 var errSilent = errors.New("the file system of a directory of the outbox does not answer")
 
-// outboxCalls are looks at the directories of outboxes, which may hang.
+// outboxCalls describes the looks at directories of outboxes. Such a look may hang.
 var outboxCalls = hang.Kind{
-	Yield: 100 * time.Millisecond, // for a look that ends when its context does
+	Yield: 100 * time.Millisecond, // more time for a look whose context is done
 	Err:   errSilent,
 	First: "the file system of an outbox does not answer; it is not served meanwhile",
 	Many:  "too many looks wait for the file system of an outbox; there is no other until one returns",
 	Over:  "the file system of an outbox answers again",
 }
 
-// lookTime is how long a look at all that a configuration names may take.
+// lookTime bounds a look at everything that a configuration names.
 const lookTime = time.Minute
 
-// finding is what a look at the machine has found: what closes outboxes, and what the operator has to mend before anything is
-// served.
+// finding holds the results of a look at the machine: the outboxes that are closed, and warnings for the operator.
 type finding struct {
 	closed   closedOutboxes
 	warnings []configs.Warning
 }
 
-// seen is an outbox as a look at it has found it.
+// seen is an outbox as a look has found it.
 type seen struct {
-	outbox   configs.Outbox // as it is configured
-	there    configs.Outbox // with the directories where they are
+	outbox   configs.Outbox // as configured
+	there    configs.Outbox // with the directories where they really are
 	warnings []configs.Warning
 }
 
-// isPlain says whether everything lies where it is written, and not where links lead.
+// isPlain reports whether every directory lies at its configured path, and not where links lead.
 func (s seen) isPlain() bool {
 	return s.outbox.Dir == s.there.Dir && slices.Equal(s.outbox.Allow, s.there.Allow) && slices.Equal(s.outbox.Read, s.there.Read)
 }
 
-// examine looks at what a configuration names on this machine.
+// examine looks at everything that a configuration names on this machine.
 func (h *host) examine(ctx context.Context, c configs.Config) (finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	return hang.DoUnlessFull(ctx, h.hangs, "all outboxes", func() (finding, error) { return h.look(ctx, c) }, nil)
 }
 
-// look finds the outboxes that cannot be served. It looks at each by itself, and compares the directories where they were then: what a parent
-// does meanwhile closes no other's outbox. A problem of several outboxes closes the one that links lead to the other: one that lies where
-// it is written cannot be moved into another's directory.
+// look finds the outboxes that cannot be served. First it looks at each outbox by itself. Then it compares the
+// directories as it found them, so a change that a parent makes meanwhile closes no other parent's outbox. If outboxes
+// clash, it closes the outbox that has links in its paths. An outbox that lies at its configured path cannot be moved
+// into the directory of another.
 func (h *host) look(ctx context.Context, c configs.Config) (f finding, err error) {
 	if f.warnings, err = c.CheckMachine(); err != nil {
 		return f, err
@@ -133,7 +134,8 @@ func (h *host) look(ctx context.Context, c configs.Config) (f finding, err error
 	return f, err
 }
 
-// plainFirst parts outboxes that lie where they are written from those to which links lead.
+// plainFirst splits outboxes into two groups: outboxes that lie at their configured paths, and outboxes that have links
+// in their paths.
 func plainFirst(all []seen) (groups [2][]seen) {
 	for _, s := range all {
 		group := &groups[1]
@@ -145,13 +147,14 @@ func plainFirst(all []seen) (groups [2][]seen) {
 	return groups
 }
 
-// withOutboxes is a configuration with these outboxes and no others.
+// withOutboxes returns the configuration with these outboxes and no others.
 func withOutboxes(c configs.Config, these ...configs.Outbox) configs.Config {
 	c.Outboxes = these
 	return c
 }
 
-// lookAtEach looks at the outboxes, each for a bounded time: a file system that does not answer closes its own outbox alone.
+// lookAtEach looks at the outboxes, at each for a bounded time. If a file system does not answer, that closes its own
+// outbox alone.
 func (h *host) lookAtEach(ctx context.Context, c configs.Config) (all []seen, closed closedOutboxes) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timing.respond())
 	defer cancel()
@@ -196,7 +199,8 @@ func lookAlone(c configs.Config, o configs.Outbox) (s seen, err error) {
 	return s, err
 }
 
-// placesOf returns where roots are. Those in the outbox, which is at a place, are looked up anew for every run.
+// placesOf returns where roots really are. at is where the outbox really is. Roots inside the outbox are only given a
+// path there: they are looked up anew for every run.
 func placesOf(roots []string, outbox, at string) (all []string, err error) {
 	for _, root := range roots {
 		place := at + strings.TrimPrefix(root, outbox)
@@ -210,8 +214,8 @@ func placesOf(roots []string, outbox, at string) (all []string, err error) {
 	return all, nil
 }
 
-// placeOf returns where a directory is. It asks what it holds, so it tells no place to which a link leads that comes a moment later; and it goes
-// through no link that a parent may have made.
+// placeOf returns where a directory really is. It opens the directory and asks for the path of the open one, so a link
+// that changes a moment later cannot mislead it. It goes through no link that a parent may have made.
 func placeOf(path string) (string, error) {
 	held, err := mounts.OpenTrustedDir(path)
 	if err != nil {
@@ -221,7 +225,8 @@ func placeOf(path string) (string, error) {
 	return os.Readlink(fmt.Sprintf("/proc/self/fd/%d", held.Fd()))
 }
 
-// lookAround looks at what the configuration names on this machine.
+// lookAround examines this host's configuration: it logs the warnings and notes the closed outboxes. It fails if no
+// outbox can be served and none ever was, unless a file system does not answer.
 func (h *host) lookAround(ctx context.Context) error {
 	f, err := h.examine(ctx, h.Config)
 	if err != nil {
@@ -234,15 +239,16 @@ func (h *host) lookAround(ctx context.Context) error {
 	_, unserved := os.Lstat(filepath.Join(h.Config.State, JournalName))
 	h.first = errors.Is(unserved, fs.ErrNotExist)
 	if h.servesNobody() && len(f.closed.silent()) == 0 {
-		_, err = h.Config.CheckHost() // which names all at once
+		_, err = h.Config.CheckHost() // its error names all problems at once
 	}
 	return err
 }
 
-// servesNobody says whether no outbox can be served, and none ever was: then the operator has named the wrong directories.
+// servesNobody reports whether no outbox can be served, and none ever was. Then the operator has named the wrong
+// directories.
 func (h *host) servesNobody() bool { return h.first && len(h.closed) == len(h.Config.Outboxes) }
 
-// closeOutbox has a stand-in take the place of an outbox's directory.
+// closeOutbox puts a stand-in in the place of an outbox's directory.
 func (h *host) closeOutbox(i int, why error) error {
 	o, held := h.Config.Outboxes[i], h.dirs[i]
 	h.Log.Error("an outbox is not served; it is looked at again until it can be, and the others are served",
@@ -258,13 +264,14 @@ func (h *host) closeOutbox(i int, why error) error {
 	return held.Close()
 }
 
-// isClosed says whether an outbox is not served.
+// isClosed reports whether an outbox is not served.
 func (h *host) isClosed(i int) bool { return h.closed[h.Config.Outboxes[i].Name] != nil }
 
-// reopenEvery is how often closed outboxes are looked at again.
+// reopenEvery is how often the host looks again at closed outboxes.
 const reopenEvery = 2 * time.Second
 
-// awaitClosed closes h.canReopen when a closed outbox can be served, unless open ends first. A look that hangs is left behind.
+// awaitClosed closes h.canReopen when a closed outbox can be served. It gives up when open ends. If a look hangs, it
+// leaves that look behind.
 func (h *host) awaitClosed(open context.Context) {
 	if len(h.closed) == 0 {
 		return
@@ -285,7 +292,7 @@ func (h *host) awaitClosed(open context.Context) {
 	}
 }
 
-// rehearse opens the outboxes as the next host would, and says which would be closed.
+// rehearse opens the outboxes as the next host would, and returns the outboxes that would be closed.
 func (h *host) rehearse(ctx context.Context) (closedOutboxes, error) {
 	next := &host{Options: h.Options}
 	next.Log = slog.New(slog.DiscardHandler)

@@ -7,8 +7,8 @@ import (
 	"torno/sandbox"
 )
 
-// demand refuses to serve where the doctor finds a reason: a wall that does not stand, a limit that is missing and not
-// accepted, an outbox that could serve no request, sandbox ids that belong to a user.
+// demand refuses to serve if the doctor finds a reason: a wall that does not stand, a limit that is missing and not
+// accepted, an outbox that could serve no request, or sandbox ids that belong to a user.
 func (h *host) demand(ctx context.Context) error {
 	if err := tryOwners(h.policies(openOnes(h.decided, h.closed))); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"torno/internal/trust"
 )
 
-// openOutboxes opens each outbox, once: the lock, the watcher and the launchers get what was opened here, and not whatever
-// is at its path when they come to look. Those come first that lie where they are written: another one that links lead to the
-// same directory is closed.
+// openOutboxes opens each outbox once. The lock, the watcher and the launchers get the directory that was opened here,
+// and not whatever is at its path later. Outboxes that lie at their configured paths come first. If links of another
+// outbox lead to the same directory, that other outbox is closed.
 func (h *host) openOutboxes(context.Context) error {
 	h.dirs = make([]*delegation.Dir, len(h.Config.Outboxes))
 	h.later(h.closeDirs)
@@ -40,7 +40,7 @@ func (h *host) openOutboxes(context.Context) error {
 	return nil
 }
 
-// openInOrder are the outboxes that are not closed, those first that lie where they are written.
+// openInOrder returns the outboxes that are not closed. Outboxes that lie at their configured paths come first.
 func (h *host) openInOrder() (all []int) {
 	var led []int
 	for i := range h.Config.Outboxes {
@@ -55,10 +55,11 @@ func (h *host) openInOrder() (all []int) {
 	return append(all, led...)
 }
 
-// openOutbox opens one outbox, which must be none of the directories that are open already, by the names of their outboxes.
+// openOutbox opens one outbox. Its directory must not be open already. opened holds the open directories, by the names
+// of their outboxes.
 func (h *host) openOutbox(i int, opened map[string]os.FileInfo) (err error) {
 	o := h.Config.Outboxes[i]
-	trusted, err := mounts.OpenTrustedDir(o.Dir) // so no link of a parent's leads to another's outbox
+	trusted, err := mounts.OpenTrustedDir(o.Dir) // so no link of a parent leads to another's outbox
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func (h *host) closeDirs() (err error) {
 	return err
 }
 
-// openRoots opens every directory that a parent reaches, and withholds what no child may see. Where directories clash with what
-// must be apart, it closes the outbox whose directories they are, and begins again.
+// openRoots opens every directory that a parent reaches, and withholds everything that no child may see. If directories
+// clash with places that must be apart from them, it closes the outbox that owns the directories, and begins again.
 func (h *host) openRoots(context.Context) error {
 	h.later(h.closeBases)
 	for {
@@ -116,8 +117,9 @@ func (h *host) openRoots(context.Context) error {
 	}
 }
 
-// tryRoots opens the roots of all open outboxes, those first that lie where they are written. clash says what is not apart. With
-// each, it looks after each outbox, and whose is the first one that clashes; it is -1 where the clash is not an outbox's.
+// tryRoots opens the roots of all open outboxes. Outboxes that lie at their configured paths come first. clash says
+// which directories are not apart. With each, tryRoots checks after each outbox; then whose is the first outbox that
+// clashes, or -1 if the clash is not an outbox's.
 func (h *host) tryRoots(each bool) (whose int, clash, err error) {
 	if err := h.closeBases(); err != nil {
 		return -1, nil, err
@@ -148,7 +150,7 @@ func (h *host) tryRoots(each bool) (whose int, clash, err error) {
 	return -1, h.clash(), nil
 }
 
-// clash says which directories are part of what must be apart.
+// clash returns an error if directories of parents overlap with places that must be apart from them.
 func (h *host) clash() error { return errors.Join(h.bases.Check(), rootsApart(h.Config, h.bases)) }
 
 func (h *host) closeBases() error {
@@ -160,7 +162,8 @@ func (h *host) closeBases() error {
 	return err
 }
 
-// openRootsOf opens the roots of one outbox, and the outbox as one of them, which must be the directory that is held.
+// openRootsOf opens the roots of one outbox, and the outbox as one of them. The outbox must be the directory that is
+// held.
 func (h *host) openRootsOf(i int) error {
 	if err := h.bases.Add(roots(h.Config.Outboxes[i : i+1])); err != nil {
 		return err
@@ -176,8 +179,8 @@ func (h *host) openRootsOf(i int) error {
 	return nil
 }
 
-// rootsApart refuses root file systems and programs that another user could exchange, or that requests reach by whatever name.
-// The launcher looks again for each sandbox.
+// rootsApart refuses root file systems and programs that another user could exchange, or that requests can reach under
+// any name. The launcher looks again for each sandbox.
 func rootsApart(c configs.Config, bases *mounts.Bases) error {
 	for _, p := range c.Profiles {
 		if _, path, placed := p.RootFS.Place(); placed {
@@ -202,7 +205,8 @@ func apart(bases *mounts.Bases, path string) error {
 	return errors.Join(bases.Apart(held), held.Close())
 }
 
-// roots are the directories to be held. A root that lies in its outbox is opened beneath it, anew for every run.
+// roots returns the directories that the host must hold. A root that lies in its outbox is not among them: it is opened
+// beneath the outbox, anew for every run.
 func roots(outboxes []configs.Outbox) []string {
 	var all []string
 	for _, o := range outboxes {
@@ -216,8 +220,8 @@ func roots(outboxes []configs.Outbox) []string {
 	return all
 }
 
-// openBases opens the directories of parents, and withholds from them our own files and the outboxes themselves. A directory
-// that is part of those is the operator's mistake.
+// openBases opens the directories of parents. It withholds our own files and the outboxes themselves from sandboxes. If
+// a directory is part of those, that is the operator's mistake.
 func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	bases, err := mounts.OpenBases(paths)
 	if err != nil {
@@ -241,7 +245,7 @@ func withhold(bases *mounts.Bases, c configs.Config) error {
 	for _, place := range withheldPlaces(c) {
 		err := bases.Withhold(place)
 		if place.What == credentials && errors.Is(err, fs.ErrPermission) {
-			continue // what the watcher cannot reach it cannot mount
+			continue // the watcher cannot mount a place that it cannot reach
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -250,7 +254,7 @@ func withhold(bases *mounts.Bases, c configs.Config) error {
 	return nil
 }
 
-// withholdHeld keeps the directory that is held of an outbox from sandboxes, whatever is at its path.
+// withholdHeld keeps the held directory of an outbox from sandboxes, whatever is at its path.
 func (h *host) withholdHeld(i int) error {
 	held, err := h.dirs[i].Reopen()
 	if err != nil {
@@ -260,7 +264,7 @@ func (h *host) withholdHeld(i int) error {
 	return withholdOutbox(h.bases, h.Config, i, fmt.Sprintf("/proc/self/fd/%d", held.Fd()))
 }
 
-// withholdOutbox keeps an outbox itself, which is at a place, from sandboxes, under every name.
+// withholdOutbox keeps an outbox itself from sandboxes, under every name. place is a path of it.
 func withholdOutbox(bases *mounts.Bases, c configs.Config, i int, place string) error {
 	err := bases.Withhold(mounts.Withheld{
 		Path: place, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
@@ -271,10 +275,10 @@ func withholdOutbox(bases *mounts.Bases, c configs.Config, i int, place string) 
 	return err
 }
 
-// credentials are withheld as this.
+// credentials describes the gateway's credentials in the list of withheld places.
 const credentials = "a credential of the gateway"
 
-// withheldPlaces are the places of which no child may see anything. The launchers withhold more of their own.
+// withheldPlaces returns the places that children must not see at all. The launchers withhold more of their own.
 func withheldPlaces(c configs.Config) []mounts.Withheld {
 	places := []mounts.Withheld{
 		{Path: c.State, What: "Torno's own state", Apart: true},
@@ -284,7 +288,7 @@ func withheldPlaces(c configs.Config) []mounts.Withheld {
 		places = append(places, mounts.Withheld{Path: c.Gateway.State, What: "the gateway's directory"})
 	}
 	for _, file := range c.Files() {
-		places = append(places, mounts.Withheld{Path: file, What: "the watcher's configuration", Socket: true}) // that is: the file, and whatever holds it
+		places = append(places, mounts.Withheld{Path: file, What: "the watcher's configuration", Socket: true}) // Socket: the file, and whatever holds it
 	}
 	files, dirs := c.Gateway.Credentials()
 	for _, file := range files {
@@ -296,7 +300,7 @@ func withheldPlaces(c configs.Config) []mounts.Withheld {
 	return places
 }
 
-// basesOf are the bases that one outbox has for itself. Files in an outbox are reached through them only.
+// basesOf returns the bases that this outbox alone has. Files in an outbox are reached only through them.
 func basesOf(outboxes []configs.Outbox, i int) []string {
 	others := roots(slices.Delete(slices.Clone(outboxes), i, i+1))
 	return slices.DeleteFunc(roots(outboxes[i:i+1]), func(path string) bool { return slices.Contains(others, path) })

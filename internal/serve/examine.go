@@ -20,8 +20,9 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Examine looks at everything that the doctor judges: the machine, the launchers, what is enforced, and what a child reaches.
-// It makes an installation of its own for a moment, and removes it. Where it cannot look, it notes the reason.
+// Examine looks at everything that the doctor judges: the machine, the launchers, the guarantees that they enforce, and
+// the places that a child reaches. For a moment it makes an installation of its own, and then removes it. If it cannot
+// look at something, it notes the reason.
 func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doctor.System, err error) {
 	s = configured(c, Policies(c))
 	s.Host = doctor.LookAtHost(os.DirFS("/"))
@@ -33,7 +34,7 @@ func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doct
 	return s, tryAll(ctx, &s, c, kinds)
 }
 
-// configured is the part of the examination that the configuration tells.
+// configured returns the part of the examination that needs only the configuration.
 func configured(c configs.Config, policies []compile.Policy) doctor.System {
 	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.Last()}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
@@ -51,7 +52,7 @@ func profiles(c configs.Config) (all []doctor.Profile) {
 	return all
 }
 
-// look has the configuration compared with the machine. Ids are a finding of their own.
+// look compares the configuration with the machine. It leaves out ids, because they are a finding of their own.
 func look(s *doctor.System, c configs.Config) {
 	warnings, err := c.CheckHost()
 	for _, w := range warnings {
@@ -69,7 +70,7 @@ func look(s *doctor.System, c configs.Config) {
 	}
 }
 
-// askLaunchers asks what makes the sandboxes about itself.
+// askLaunchers asks each launcher about itself.
 func askLaunchers(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
 	named, spare, err := wanted(kinds, c)
 	if err != nil {
@@ -91,7 +92,8 @@ func askAbout(ctx context.Context, kind *launcher.Kind, c configs.Config) doctor
 	return about
 }
 
-// findLeft asks the launchers that can be used what installations have on them, and looks for the state of each.
+// findLeft asks the usable launchers for things that installations have left on them, and looks for the state of each
+// installation.
 func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
 	for _, e := range s.Launchers {
 		if e.Trouble != "" {
@@ -103,7 +105,7 @@ func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds lau
 		}
 		for _, l := range left {
 			if own := (doctor.Leftover{Installation: l.Installation, State: c.State}); l.State == "" && fateOf(ctx, own) == doctor.Alive {
-				l.State = c.State // where a launcher cannot say it
+				l.State = c.State // this launcher cannot tell the state
 			}
 			l.Fate = fateOf(ctx, l)
 			s.Left = append(s.Left, l)
@@ -111,7 +113,7 @@ func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds lau
 	}
 }
 
-// fateOf looks for the state of an installation.
+// fateOf returns the fate of an installation. It looks for the installation's state.
 func fateOf(ctx context.Context, l doctor.Leftover) doctor.Fate {
 	if l.State == "" {
 		return doctor.Unclear
@@ -139,7 +141,7 @@ func fateOf(ctx context.Context, l doctor.Leftover) doctor.Fate {
 	return doctor.Alive
 }
 
-// askWatcher asks the watcher that runs: its mount namespace is what counts, and not ours.
+// askWatcher asks the running watcher, because its mount namespace counts, and not ours.
 func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	status, err := control.Dial(c.State).Status(ctx)
 	if err != nil {
@@ -156,7 +158,7 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	}
 }
 
-// tryAll opens a trial. That it cannot be opened is a finding, and that it cannot be closed an error.
+// tryAll opens a trial. If the trial cannot be opened, that is a finding. If it cannot be closed, that is an error.
 func tryAll(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) error {
 	trial, err := OpenTrial(ctx, c, kinds, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"torno/sandbox"
 )
 
-// A launcher belongs to the site that it was opened on. When another site answers at its socket, everything about it has
-// to be found out anew. So the host hands its runs to a next host, as for a reload, which opens its launchers on the new
-// site. Runs whose sandboxes are on the earlier site are stranded then, and go on when a later exchange brings it back.
+// A launcher belongs to the site on which it was opened. If another site answers at the launcher's socket, everything
+// about the launcher must be found out anew. So the host hands its runs to a next host, as for a reload, and the next
+// host opens its launchers on the new site. Runs whose sandboxes are on the earlier site are stranded then. They go on
+// when a later exchange brings that site back.
 
-// hearing is a launcher whose calls report on a channel when they have met another site.
+// hearing is a launcher that sends on a channel when one of its calls has met another site.
 type hearing struct {
 	sandbox.Launcher
 	exchanged chan<- struct{}
@@ -30,7 +31,7 @@ func (l hearing) heard(err error) error {
 	return err
 }
 
-// Site, and what follows, are the calls that a watcher makes when it meets another site.
+// Site and the methods below are the calls in which a watcher can meet another site.
 func (l hearing) Site(ctx context.Context) (string, error) {
 	id, err := l.Launcher.Site(ctx)
 	return id, l.heard(err)
@@ -59,7 +60,7 @@ func (l hearing) Remove(ctx context.Context, h sandbox.Handle) error {
 	return l.heard(l.Launcher.Remove(ctx, h))
 }
 
-// isExchanged says, some time after the news, whether still another site than ours answers.
+// isExchanged waits for some time after the news. Then it reports whether another site than ours still answers.
 func (h *host) isExchanged(ctx context.Context) bool {
 	select {
 	case <-time.After(h.Timing.exchange()):
@@ -79,7 +80,7 @@ func (h *host) isExchanged(ctx context.Context) bool {
 	return false
 }
 
-// handlesOf are the sandboxes of runs that have not ended, by launcher.
+// handlesOf returns the sandboxes of runs that have not ended, by launcher.
 func handlesOf(ctx context.Context, j *journal.Journal) (map[string][]sandbox.Handle, error) {
 	handles := map[string][]sandbox.Handle{}
 	for after := int64(0); ; {

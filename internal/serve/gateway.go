@@ -17,10 +17,11 @@ import (
 	"torno/watcher/run"
 )
 
-// lookEvery is how often the gateway is looked at. The end of a gateway that this watcher started is seen at once.
+// lookEvery is how often the watcher looks at the gateway. If this watcher started the gateway, it sees the gateway's
+// end at once.
 const lookEvery = 3 * time.Second
 
-// openGateway prepares to speak to the model gateway, where the configuration has routes.
+// openGateway prepares to speak to the model gateway, if the configuration has routes.
 func (h *host) openGateway(context.Context) error {
 	if len(h.Config.Gateway.Routes()) == 0 {
 		return nil
@@ -30,7 +31,8 @@ func (h *host) openGateway(context.Context) error {
 	return nil
 }
 
-// connect gives runs doors of the model gateway, where the configuration has routes, and operators what is spent through them.
+// connect gives runs doors of the model gateway, and operators the spending through these doors, if the configuration
+// has routes.
 func (h *host) connect(c *watcher.Config) {
 	if h.gateway == nil {
 		return
@@ -39,8 +41,8 @@ func (h *host) connect(c *watcher.Config) {
 	c.Resources, c.Spending, c.Budgets = []run.Resource{h.doors}, h.doors.Spending, h.doors
 }
 
-// tellGateway tells the gateway its routes, in the moment in which it lacks one. It is no error where the gateway has a file of its own:
-// what that says counts.
+// tellGateway tells the gateway its routes in the moment when it lacks one. It is no error if the gateway has a file of
+// its own: then that file counts.
 func (h *host) tellGateway(ctx context.Context) error {
 	text, err := h.Config.Gateway.Setup()
 	if err != nil {
@@ -53,8 +55,8 @@ func (h *host) tellGateway(ctx context.Context) error {
 	return err
 }
 
-// tendGateway has a gateway serve the routes, and looks after it until the host closes. Without it the watcher starts all the same:
-// only runs whose profile has routes wait.
+// tendGateway makes a gateway serve the routes, and looks after it until the host closes. The watcher starts even
+// without a gateway: only runs whose profile has routes wait.
 func (h *host) tendGateway(ctx context.Context) error {
 	text, err := h.Config.Gateway.Setup()
 	if err != nil {
@@ -83,8 +85,9 @@ func (h *host) tendGateway(ctx context.Context) error {
 	return nil
 }
 
-// gatewayUser is the user of a gateway that this watcher starts: one of the operator's range, which no sandbox and no person has, or 0,
-// which is the watcher's own. Where a watcher that is root cannot give it another one, that is said.
+// gatewayUser returns the user for a gateway that this watcher starts. It is a user of the operator's range that no
+// sandbox and no person has, or 0, which means the watcher's own user. If the watcher is root and cannot give the
+// gateway another user, gatewayUser logs that.
 func (h *host) gatewayUser() int {
 	user := int(h.Config.UIDs.Gateway())
 	if err := process.MayBecome(user); err != nil {
@@ -96,11 +99,12 @@ func (h *host) gatewayUser() int {
 	return user
 }
 
-// firstLook is how long a start or a reload waits for a gateway. One that is well is told its routes by then, before any run asks for one.
+// firstLook is how long a start or a reload waits for a gateway. A healthy gateway has its routes by then, before any
+// run asks for one.
 const firstLook = time.Second
 
-// beside does one thing after the other until the host closes. It waits for the first one, for a moment: a gateway that does not answer
-// holds no start up.
+// beside runs the functions one after the other until the host closes. It waits a moment for the first one: a gateway
+// that does not answer must not hold up the start.
 func (h *host) beside(ctx context.Context, first func(context.Context), others ...func(context.Context)) {
 	tending, stop := context.WithCancel(context.Background())
 	var around sync.WaitGroup
@@ -128,7 +132,8 @@ func (h *host) beside(ctx context.Context, first func(context.Context), others .
 // forgetEvery is how often the gateway is told which runs are over.
 const forgetEvery = time.Minute
 
-// forgetSpending has the gateway forget what runs have spent that are over, again and again. What could not be told is told the next time.
+// forgetSpending makes the gateway forget, again and again, the spending of runs that are over. If it cannot tell the
+// gateway something, it tells it the next time.
 func (h *host) forgetSpending(ctx context.Context) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
@@ -142,13 +147,13 @@ func (h *host) forgetSpending(ctx context.Context) {
 	}
 }
 
-// How often the gateway is told which subagents the journal has forgotten, and how long that may take.
+// These say how often the host tells the gateway which subagents the journal has forgotten, and how long that may take.
 const (
 	forgetSubagentsEvery  = time.Hour
 	forgetSubagentsWithin = 10 * time.Minute
 )
 
-// forgetSubagents has the gateway forget what subagents have spent that the journal has forgotten.
+// forgetSubagents makes the gateway forget the spending of subagents that the journal has forgotten.
 func (h *host) forgetSubagents(ctx context.Context) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, forgetSubagentsWithin)
@@ -162,7 +167,7 @@ func (h *host) forgetSubagents(ctx context.Context) {
 	}
 }
 
-// gatewayTrouble tells clients and operators what keeps the gateway away.
+// gatewayTrouble returns a function that tells clients and operators why the gateway is away.
 func (h *host) gatewayTrouble() func(error) {
 	over := func() {}
 	told := false
@@ -178,7 +183,8 @@ func (h *host) gatewayTrouble() func(error) {
 	}
 }
 
-// endGateway ends the gateway with the last host, unless children that still run have doors of it. Where it does not end, that is said.
+// endGateway ends the gateway together with the last host, unless children that still run have doors of it. If the
+// gateway does not end, endGateway logs that.
 func (h *host) endGateway(s *process.Supervisor) error {
 	if !h.last {
 		return nil
@@ -186,12 +192,12 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.Timing.respond())
 	defer cancel()
 	status, err := h.gateway.Status(ctx)
-	for errors.Is(err, control.ErrNoGateway) && s.Lives() && retry.Pause(ctx, retry.Later) == nil { // it restores its doors before it listens
+	for errors.Is(err, control.ErrNoGateway) && s.Lives() && retry.Pause(ctx, retry.Later) == nil { // a gateway restores its doors before it listens
 		status, err = h.gateway.Status(ctx)
 	}
 	switch {
 	case errors.Is(err, control.ErrNoGateway) && !s.Lives():
-		return nil // there is none
+		return nil // there is no gateway
 	case err == nil && status.Doors > 0:
 		h.Log.Info("the model gateway goes on, with its credentials, for the children that still run; the next watcher of this directory takes it",
 			"process", status.Process, "children", status.Doors)
@@ -207,8 +213,9 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	return nil
 }
 
-// emptyGateway takes the routes from a gateway that an earlier configuration has left. It goes on for the doors that are open, and
-// refuses what comes through them. Where somebody runs the watcher by hand and no door is open, the gateway is ended.
+// emptyGateway takes the routes from a gateway that an earlier configuration has left. The gateway goes on for the open
+// doors, and refuses everything that comes through them. If somebody runs the watcher by hand and no door is open,
+// emptyGateway ends the gateway.
 func (h *host) emptyGateway(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
 	defer cancel()

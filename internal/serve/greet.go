@@ -10,8 +10,8 @@ import (
 	"torno/sandbox"
 )
 
-// greet logs, once the watcher has looked at its outboxes, which outboxes are served, which are waited for because another watcher serves
-// them, with which launchers, and which guarantees are not enforced.
+// greet logs the start once the watcher has looked at its outboxes. It names the outboxes that are served, the outboxes
+// that wait because another watcher serves them, the launchers, and the guarantees that these do not enforce.
 func (h *host) greet(ctx context.Context) {
 	if err := h.watcher.AwaitListings(ctx); err != nil && ctx.Err() == nil {
 		h.Log.Warn("an outbox has not been listed yet; the others are served", "error", err)
@@ -46,7 +46,7 @@ func (h *host) greet(ctx context.Context) {
 	}
 }
 
-// notEnforced names the guarantees that are not given, in the order of GuaranteeKeys.
+// notEnforced names the guarantees that are not enforced, in the order of GuaranteeKeys.
 func notEnforced(g sandbox.Guarantees) []string {
 	var words []string
 	for _, key := range sandbox.GuaranteeKeys {
@@ -57,7 +57,8 @@ func notEnforced(g sandbox.Guarantees) []string {
 	return words
 }
 
-// warnDemands names the profiles whose requests will be refused because they demand guarantees that are not enforced here.
+// warnDemands names the profiles whose requests will be refused because they demand guarantees that are not enforced
+// here.
 func (h *host) warnDemands(launcher string, g sandbox.Guarantees) {
 	for _, p := range h.decided.Profiles {
 		if p.Sandbox != launcher {

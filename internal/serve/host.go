@@ -35,43 +35,46 @@ import (
 // Options are the parts of a host.
 type Options struct {
 	Config configs.Config
-	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.
+	// MakeOutbox makes missing outboxes, and missing allowed roots in them. A trial on a workstation needs that.
 	MakeOutbox bool
-	// Quick is the watcher of `run --dir`, which somebody starts and ends by hand: the model gateway ends with it once no child needs it, and
-	// an outbox whose directory was made anew goes on in the new one.
+	// Quick marks the watcher of `run --dir`, which somebody starts and ends by hand. The model gateway ends with it
+	// once no child needs the gateway. If the directory of an outbox is made anew, the outbox goes on in the new
+	// directory.
 	Quick bool
-	// WithState is called once the state directory is this watcher's alone, before anything of it is used. It may be nil.
+	// WithState is called once the state directory is this watcher's alone, before anything in it is used. It may be
+	// nil.
 	WithState func() error
-	// Wait has the watcher wait for an outbox of MakeOutbox that another one serves. Without it, it names the other one and ends. The
-	// outboxes of a configuration are always waited for.
+	// Wait makes the watcher wait for an outbox of MakeOutbox that another watcher serves. Without Wait the watcher
+	// names the other one and ends. It always waits for the outboxes of a configuration.
 	Wait      bool
 	Log       *slog.Logger
 	Signals   <-chan os.Signal // INT, TERM and HUP of this process; nil for none
 	Launchers launcher.List
-	// Reload reads the configuration again, for HUP. It is nil where there is no file, and then HUP ends the watcher as TERM does.
+	// Reload reads the configuration again, for HUP. It is nil if there is no file; then HUP ends the watcher as TERM
+	// does.
 	Reload func() (configs.Config, *slog.Logger, error)
 	Timing Timing
 
-	opened  *paced      // when everything was opened anew last; one for all hosts of a process
-	hangs   *hang.Calls // looks at outboxes that hang; the same
-	handed  *handover   // what one host leaves to the next
-	reloads *reloads    // what was asked, and what came of it; the same
+	opened  *paced      // when everything was last opened anew; one for all hosts of a process
+	hangs   *hang.Calls // the looks at outboxes that hang; one for all hosts, too
+	handed  *handover   // the locks that one host leaves to the next
+	reloads *reloads    // the reloads that were asked for, and their results; one for all hosts, too
 }
 
 // JournalName is the journal's name in a state directory.
 const JournalName = "journal.db"
 
-// host is a watcher with all that is around it. Its fields are filled by the steps, in their order.
+// host is a watcher with everything around it. The steps fill its fields, in the order of the steps.
 type host struct {
 	Options
-	decided   configs.Config // Config, with a launcher for each profile that has left it to us
+	decided   configs.Config // Config, with a launcher for each profile that leaves the choice to us
 	notify    notifier
 	init      string
 	closed    closedOutboxes
 	first     bool              // nothing was ever served from this state directory
 	canReopen chan struct{}     // closed when a closed outbox can be opened
-	dirs      []*delegation.Dir // of the outboxes; a stand-in for one that is closed
-	locks     []*outboxLock     // of each of them
+	dirs      []*delegation.Dir // of the outboxes; a stand-in for a closed outbox
+	locks     []*outboxLock     // of each outbox
 	state     *stateLock
 	journal   *journal.Journal
 	calendar  *calendar.Calendar
@@ -81,7 +84,7 @@ type host struct {
 	bases     *mounts.Bases
 	launchers map[string]launcher.Launcher
 	exchanged chan struct{}          // a launcher has met another site than its own
-	gateway   *gatewaycontrol.Client // nil where there are no routes
+	gateway   *gatewaycontrol.Client // nil if there are no routes
 	doors     *door.Doors            // the same
 	pools     *pools
 	watcher   *watcher.Watcher
@@ -90,10 +93,11 @@ type host struct {
 	door      net.Listener
 
 	last bool           // no other host follows
-	undo []func() error // what the steps have set up, in their order
+	undo []func() error // undoes each step that was done, in the order of the steps
 }
 
-// Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again, where there is a file.
+// Run serves the outboxes of a configuration until a signal or ctx ends it. HUP makes it read the configuration again,
+// if there is a file.
 func Run(ctx context.Context, o Options) (err error) {
 	o.opened, o.handed, o.hangs = &paced{}, &handover{}, hang.New(outboxCalls, o.Log)
 	defer func() { err = errors.Join(err, o.handed.drop()) }()
@@ -102,7 +106,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	o.reloads = &reloads{ask: asked.askReload}
 	h, err := open(asked.stopping, o)
 	if h == nil && err == nil {
-		err = o.handed.drop() // what is owed is read under the lock of the state directory
+		err = o.handed.drop() // owed takes the lock of the state directory itself
 		return errors.Join(err, owed(o.Config))
 	}
 	for h != nil && err == nil {
@@ -121,8 +125,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it had taken
-// stay locked, for the next host or for Run, which unlocks them.
+// open does all steps up to serving. If it is told to stop before serving begins, the returned host is nil. The locks
+// that it has taken stay locked, for the next host or for Run, which unlocks them.
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv), closed: closedOutboxes{}, canReopen: make(chan struct{})}
 	for _, step := range []func(context.Context) error{
@@ -142,7 +146,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 	return h, nil
 }
 
-// later is undone when the host closes.
+// later notes a function that close calls to undo a step.
 func (h *host) later(undo func() error) { h.undo = append(h.undo, undo) }
 
 func (h *host) close() error {
@@ -163,7 +167,7 @@ func (h *host) findInit(context.Context) (err error) {
 
 func (h *host) reachLaunchers(ctx context.Context) error { return reach(ctx, h.Launchers, h.Config) }
 
-// lock keeps other watchers out: from the state directory wholly, from each outbox until it is free.
+// lock keeps other watchers out: from the state directory entirely, and from each outbox as soon as it is free.
 func (h *host) lock(ctx context.Context) error {
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
@@ -179,7 +183,7 @@ func (h *host) lock(ctx context.Context) error {
 		}
 	}
 	stale, err := filepath.Glob(filepath.Join(h.Config.State, delegation.NowherePrefix+"*"))
-	for _, dir := range stale { // of a watcher that was killed
+	for _, dir := range stale { // left by a watcher that was killed
 		err = errors.Join(err, os.Remove(dir))
 	}
 	if err != nil {
@@ -200,7 +204,8 @@ func (h *host) openJournal(ctx context.Context) (err error) {
 	return err
 }
 
-// notesName is the name, in a state directory, of the place for how far the output of running children was taken.
+// notesName is the name of a directory in the state directory. Its files note how far the output of running children
+// was taken.
 const notesName = "runs"
 
 func (h *host) openNotes(context.Context) (err error) {
@@ -214,7 +219,7 @@ func (h *host) openNotes(context.Context) (err error) {
 	return err
 }
 
-// openCalendar has ages go by a clock that is believed.
+// openCalendar makes ages go by a clock that can be believed.
 func (h *host) openCalendar(context.Context) error {
 	h.calendar = calendar.Open(h.Config.State, h.Log)
 	h.journal.GoBy(h.calendar.Now)
@@ -239,7 +244,7 @@ func (h *host) openEvents(context.Context) (err error) {
 	return err
 }
 
-// openLaunchers opens the launchers of the profiles, and the launchers that have runs of an earlier watcher.
+// openLaunchers opens the launchers of the profiles, and the launchers that still have runs of an earlier watcher.
 func (h *host) openLaunchers(ctx context.Context) (err error) {
 	handles, err := handlesOf(ctx, h.journal)
 	if err != nil {

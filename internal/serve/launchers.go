@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// setting has the arguments for opening launchers.
+// setting holds the arguments for opening launchers.
 type setting struct {
 	config       configs.Config
 	installation string
@@ -28,7 +28,7 @@ type setting struct {
 	log          *slog.Logger
 }
 
-// of is the setting of one launcher.
+// of returns the setting of one launcher.
 func (s setting) of(name string) launcher.Setting {
 	return launcher.Setting{
 		Options: local.Options{
@@ -57,7 +57,8 @@ func wanted(l launcher.List, c configs.Config) (named, spare []string, err error
 	return named, spare, nil
 }
 
-// reach makes sure that sandboxes can be made: by every launcher that is named, and by at least one launcher that auto may choose.
+// reach makes sure that sandboxes can be made: by every launcher that is named, and by at least one launcher that auto
+// may choose.
 func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	named, spare, err := wanted(l, c)
 	if err != nil {
@@ -82,9 +83,10 @@ func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	return lone(l, errs)
 }
 
-// purge removes everything that an installation has, launcher by launcher. removed is told of each launcher when its sandboxes are gone, before its
-// directory goes: that says on which site they were, so a purge that ends between the two can be made again. A launcher that was never
-// used and cannot be asked now has nothing.
+// purge removes everything that an installation has, launcher by launcher. When the sandboxes of a launcher are gone,
+// it first calls removed, and then removes the launcher's directory. That directory says on which site the sandboxes
+// were, so a purge that ends between the two can be repeated. A launcher that was never used and cannot be asked now
+// has nothing.
 func purge(ctx context.Context, l launcher.List, s setting, removed func(launcher string) error) error {
 	var errs []error
 	for name, handles := range s.handles {

@@ -15,16 +15,16 @@ import (
 	"torno/internal/retry"
 )
 
-// outboxLock keeps other watchers from one outbox. It is two locks: one in the runtime directory, whose content names its
-// watcher, and one on the outbox's own inode, where watchers of all users meet. While another process has either, only this
-// outbox is not served.
+// outboxLock keeps other watchers from one outbox. It consists of two locks. The first lies in the runtime directory,
+// and its content names its watcher. The second is on the outbox's own inode, where watchers of all users meet. While
+// another process has either lock, only this outbox is not served.
 type outboxLock struct {
 	take      func() (*lock.Lock, error)
 	directory *lock.Directory
 
 	of os.FileInfo // the outbox's directory
 
-	others atomic.Bool // another watcher had one of them when they were last taken
+	others atomic.Bool // another watcher had one of the locks when we last tried to take them
 
 	mu   sync.Mutex
 	held *lock.Lock // in the runtime directory; nil until it is taken
@@ -58,11 +58,11 @@ func (h *host) lockState(ctx context.Context, who string) error {
 	return nil
 }
 
-// lastBreath is how often a lock is tried that another process holds. A watcher that is killed while it executes a program leaves the
-// lock for a moment to the process that was to become it.
+// lastBreath is how often firmly tries a lock that another process holds. If a watcher is killed while it executes a
+// program, the process that was to become that program holds the lock for a moment longer.
 const lastBreath = 25
 
-// firmly takes a lock. A process that is about to end may hold it: then firmly tries again.
+// firmly takes a lock. If another process holds it, that process may be about to end, so firmly tries again.
 func firmly(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
 	for try := 1; ; try++ {
 		held, err = take()
@@ -95,8 +95,9 @@ func (l *stateLock) release() error {
 	return l.held.Unlock()
 }
 
-// handover are the locks that a host leaves to the next one of the same process. In between no other watcher gets an outbox in
-// which children run, and none the state, in which their runs are; nor is that purged.
+// handover holds the locks that a host leaves to the next host of the same process. So in between no other watcher can
+// get an outbox in which children run, or the state directory that has their runs. Nor can anybody purge that
+// directory.
 type handover struct {
 	state *stateLock
 	locks []*outboxLock
@@ -114,7 +115,8 @@ func (o *handover) takeFrom(h *host) {
 	}
 }
 
-// takeState returns the lock of a state directory that was left, or nil. If the directory was replaced, the lock is not its lock.
+// takeState returns the lock of a state directory that was left, or nil. If the directory was replaced, the lock is not
+// its lock.
 func (o *handover) takeState(dir string) *stateLock {
 	if o == nil || o.state == nil || o.state.dir != dir || !o.state.held.IsOf(dir) {
 		return nil
@@ -124,7 +126,7 @@ func (o *handover) takeState(dir string) *stateLock {
 	return l
 }
 
-// take is the lock of a directory that was left, or nil.
+// take returns the lock that was left for this directory, or nil.
 func (o *handover) take(dir os.FileInfo) *outboxLock {
 	if o == nil {
 		return nil // no host comes before this one
@@ -141,7 +143,7 @@ func (o *handover) take(dir os.FileInfo) *outboxLock {
 	return l
 }
 
-// drop releases what the next host had no use for.
+// drop releases the locks that the next host has not taken.
 func (o *handover) drop() error {
 	var errs []error
 	if o != nil && o.state != nil {
@@ -154,8 +156,9 @@ func (o *handover) drop() error {
 	return errors.Join(errs...)
 }
 
-// checkIsFree fails where another watcher serves the only outbox of a trial on a workstation: whoever started it sees nothing served. It comes
-// before the lock of the state, which both have in common, so that the sentence names the outbox.
+// checkIsFree fails if another watcher serves the only outbox of a trial on a workstation: the person who started the
+// trial would see nothing served. It comes before the lock of the state directory. Both watchers share that directory,
+// but the error has to name the outbox.
 func (h *host) checkIsFree(ctx context.Context, who string) error {
 	if !h.MakeOutbox || h.Wait || h.handed.state != nil {
 		return nil
@@ -173,8 +176,9 @@ func (h *host) checkIsFree(ctx context.Context, who string) error {
 	return nil
 }
 
-// lockOutbox takes the lock in the runtime directory where it is free. The other one is taken when the outbox is first looked at.
-// A runtime directory in which no lock can be made is the operator's to mend, and ends the start.
+// lockOutbox takes the outbox's lock in the runtime directory, if it is free. The other lock is taken when the watcher
+// first looks at the outbox. If no lock can be made in the runtime directory, the operator must mend that, and the
+// start ends.
 func (h *host) lockOutbox(dir *delegation.Dir, who string) error {
 	l, err := h.lockOf(dir, who)
 	if err != nil {
@@ -230,7 +234,7 @@ func (l *outboxLock) holdName() (err error) {
 	return err
 }
 
-// keep leaves the lock to the next host where both of its parts are held.
+// keep leaves the lock to the next host if both of its parts are held. It reports whether it did.
 func (l *outboxLock) keep() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

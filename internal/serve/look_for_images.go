@@ -7,7 +7,7 @@ import (
 	"torno/internal/launcher"
 )
 
-// lookForImages says of images that are missing before anything is served: the first request would find out otherwise.
+// lookForImages warns about missing images before anything is served. Otherwise the first request would find out.
 func (h *host) lookForImages(ctx context.Context) error {
 	var said []string
 	for _, p := range h.decided.Profiles {

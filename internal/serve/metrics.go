@@ -8,7 +8,7 @@ import (
 	"torno/watcher"
 )
 
-// makeMetrics has the numbers of this watcher counted from its first end on.
+// makeMetrics makes the metrics of this watcher early, so that they count from the first end of a run.
 func (h *host) makeMetrics(context.Context) error {
 	h.operator = &watcher.Operator{Journal: h.journal, Watcher: h.watcher, History: h.events}
 	if h.Reload != nil {
@@ -31,7 +31,7 @@ func (h *host) makeMetrics(context.Context) error {
 	return nil
 }
 
-// routeTotals asks the model gateway what its routes have carried.
+// routeTotals asks the model gateway for the totals of its routes.
 func (h *host) routeTotals(ctx context.Context) ([]metrics.Route, error) {
 	totals, err := h.gateway.Totals(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (h *host) routeTotals(ctx context.Context) ([]metrics.Route, error) {
 	return all, nil
 }
 
-// showMetrics serves the numbers at the address that the configuration names, until open is done. That it cannot is no reason to serve
-// no requests.
+// showMetrics serves the numbers at the address that the configuration names, until open is done. If it cannot,
+// requests are served all the same.
 func (h *host) showMetrics(open context.Context) {
 	if h.Config.Metrics == "" {
 		return

@@ -8,7 +8,7 @@ import (
 	"torno/sandbox"
 )
 
-// opener opens launchers when they are asked for, each once. Its owner closes them with close.
+// opener opens launchers when they are asked for, each only once. Its owner closes them with close.
 type opener struct {
 	kinds    launcher.List
 	setting  setting
@@ -21,7 +21,7 @@ func newOpener(kinds launcher.List, s setting) *opener {
 	return &opener{kinds: kinds, setting: s, launched: map[string]launcher.Launcher{}, failed: map[string]error{}}
 }
 
-// open returns a launcher, or why it cannot be had, which is found out once.
+// open returns a launcher, or the reason why it cannot be had. It tries each launcher only once.
 func (o *opener) open(ctx context.Context, name string) (launcher.Launcher, error) {
 	if l, ok := o.launched[name]; ok {
 		return l, nil
@@ -54,7 +54,7 @@ func (o *opener) try(ctx context.Context, name string) (launcher.Launcher, error
 	return l, nil
 }
 
-// enforced are the guarantees that a launcher enforces.
+// enforced returns the guarantees that a launcher enforces.
 func (o *opener) enforced(ctx context.Context, name string) (sandbox.Guarantees, error) {
 	l, err := o.open(ctx, name)
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 	"torno/internal/paths"
 )
 
-// Modes of what is made. An outbox is kept to its owner and group: tasks and answers are in it.
+// These are the modes of new directories. Only the owner and the group of an outbox have access, because it holds tasks
+// and answers.
 const (
 	outboxMode = 0o770
 	onTheWay   = 0o755
 )
 
-// makeOutboxes makes the outboxes and the allowed roots in them, if that was asked for, before the first host of a process.
+// makeOutboxes makes the outboxes and the allowed roots in them, if that was asked for, before the first host of a
+// process.
 func (h *host) makeOutboxes(context.Context) error {
 	if !h.MakeOutbox || h.handed != nil && h.handed.state != nil {
 		return nil
@@ -27,8 +29,8 @@ func (h *host) makeOutboxes(context.Context) error {
 	return MakeOutboxes(h.Config)
 }
 
-// MakeOutboxes makes the outboxes of a configuration and the allowed roots in them where they are missing. What root makes in a user's
-// directory is the user's.
+// MakeOutboxes makes the missing outboxes of a configuration, and the missing allowed roots in them. If root makes
+// something in a user's directory, it belongs to that user.
 func MakeOutboxes(c configs.Config) error {
 	for _, o := range c.Outboxes {
 		if err := makeShared(o.Dir); err != nil {
@@ -46,8 +48,8 @@ func MakeOutboxes(c configs.Config) error {
 	return nil
 }
 
-// makeShared makes a directory, unless it is there, and gives it the owner of the directory around it: what root makes in a
-// user's project is the user's. It makes missing directories above it in the same way.
+// makeShared makes a directory, unless it exists, and gives it the owner of the directory around it. So if root makes
+// it in a user's project, it belongs to the user. makeShared makes missing directories above it in the same way.
 func makeShared(path string) error {
 	made, err := makeBelow(path, outboxMode)
 	if err != nil {
@@ -56,8 +58,8 @@ func makeShared(path string) error {
 	return made.Close()
 }
 
-// makeBelow goes down by handle, so that the owners of the directories above cannot lead it elsewhere. It follows links only
-// where root or we must have put them.
+// makeBelow goes down by handle, so that the owners of the directories above cannot lead it elsewhere. It follows a
+// link only if root or we must have put it there.
 func makeBelow(path string, mode uint32) (*os.File, error) {
 	held, err := mounts.OpenTrustedDir(path)
 	if !errors.Is(err, fs.ErrNotExist) || path == "/" {

@@ -8,8 +8,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// makeFor makes a directory that belongs to the owner of the one around it. Root makes it with that owner's rights: a later
-// chown would give away anything that the owner has put under the name meanwhile.
+// makeFor makes a directory that belongs to the owner of the directory around it. Root makes it with that owner's
+// rights. A later chown would give away anything that the owner has put under the name meanwhile.
 func makeFor(around *os.File, name string, mode uint32) error {
 	var owner unix.Stat_t
 	if err := unix.Fstat(int(around.Fd()), &owner); err != nil {
@@ -22,8 +22,8 @@ func makeFor(around *os.File, name string, mode uint32) error {
 	return who.Do(func() error { return makeIn(around, name, mode) })
 }
 
-// makeIn makes a directory with a mode, whatever our umask is. If the owner exchanges it before the mode is set, only the
-// owner's own rights are used on the other file.
+// makeIn makes a directory with a mode, whatever our umask is. The owner may exchange the directory before makeIn sets
+// the mode. Then makeIn changes the other file with nothing but the owner's own rights.
 func makeIn(around *os.File, name string, mode uint32) error {
 	if err := unix.Mkdirat(int(around.Fd()), name, 0o700); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// makeFor is for systems on which nothing is served.
+// makeFor makes a directory on systems that serve nothing.
 func makeFor(around *os.File, name string, mode uint32) error {
 	return os.Mkdir(filepath.Join(around.Name(), name), os.FileMode(mode))
 }

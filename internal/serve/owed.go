@@ -14,23 +14,23 @@ import (
 	"torno/watcher"
 )
 
-// owedBudget is how long the journal may take to say what an earlier watcher left.
+// owedBudget bounds how long owed may read the journal of an earlier watcher.
 const owedBudget = 5 * time.Second
 
 // errNotTakenUp says why a host that was told to stop before it began does not know which responses are owed.
 var errNotTakenUp = errors.New("it was told to stop before it took up what an earlier watcher left")
 
-// owed is a *watcher.OwedError where a watcher was told to stop before it began, and an earlier one left runs. It is nil where the
-// watcher is to keep what runs, and where another one has the state directory.
+// owed returns a *watcher.OwedError if a watcher was told to stop before it began, and an earlier watcher left runs. It
+// returns nil if the watcher is to keep running children, or if another watcher has the state directory.
 func owed(c configs.Config) error {
 	if c.Shutdown.Running == configs.Keep || configs.HeldState(c.State) != nil {
-		return nil // an unsafe state directory is one in which no watcher has run
+		return nil // no watcher has ever run in an unsafe state directory
 	}
 	held, err := lock.State(c.State, "a watcher that stops")
 	if err != nil {
 		return nil
 	}
-	defer held.Unlock() //nolint:errcheck // the lock ends with the process, which is about to
+	defer held.Unlock() //nolint:errcheck // the lock ends with the process, which ends now
 	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
 	defer cancel()
 	left, err := journal.OpenReadOnly(ctx, filepath.Join(c.State, JournalName))
@@ -44,7 +44,7 @@ func owed(c configs.Config) error {
 	return countLeft(ctx, left)
 }
 
-// countLeft counts what is unfinished in a journal.
+// countLeft returns an error that counts the sandboxes of unfinished runs in a journal, or nil if no run is unfinished.
 func countLeft(ctx context.Context, left *journal.Journal) error {
 	found := &watcher.OwedError{Unknown: errNotTakenUp}
 	for runs, after := 0, int64(0); ; {

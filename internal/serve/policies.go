@@ -10,8 +10,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Policies are the policies of the configuration, with facts that only the machine knows: where the operator names no owners, the
-// outbox's own owner is the one, root included.
+// Policies returns the policies of the configuration, with facts that only the machine knows. If the operator names no
+// owners, the owner of the outbox is the only one, even if that is root.
 func Policies(c configs.Config) []compile.Policy {
 	return withOwners(c.Policies(), func(p compile.Policy) (uint32, bool) {
 		dir, err := delegation.OpenDir(p.Dir)
@@ -24,7 +24,8 @@ func Policies(c configs.Config) []compile.Policy {
 	})
 }
 
-// policies returns those of some of the host's outboxes. Their owners are those of the directories that are held: no path is opened again.
+// policies returns the policies of some of the host's outboxes. It takes their owners from the directories that are
+// held, and opens no path again.
 func (h *host) policies(of configs.Config) []compile.Policy {
 	return withOwners(of.Policies(), func(p compile.Policy) (uint32, bool) {
 		i := slices.IndexFunc(h.Config.Outboxes, func(o configs.Outbox) bool { return o.Name == p.Outbox })
@@ -36,7 +37,7 @@ func (h *host) policies(of configs.Config) []compile.Policy {
 	})
 }
 
-// withOwners gives policies that name no owners of workspaces the owner of the outbox.
+// withOwners completes policies that name no owners of workspaces: it gives them the owner of the outbox.
 func withOwners(policies []compile.Policy, ownerOf func(compile.Policy) (uint32, bool)) []compile.Policy {
 	for i := range policies {
 		if len(policies[i].Owners) > 0 {
@@ -49,7 +50,7 @@ func withOwners(policies []compile.Policy, ownerOf func(compile.Policy) (uint32,
 	return policies
 }
 
-// tryOwners fails where the watcher could not look for workspaces with the rights of their owners. A watcher that is not
+// tryOwners fails if the watcher could not look for workspaces with the rights of their owners. A watcher that is not
 // root looks with its own rights.
 func tryOwners(policies []compile.Policy) error {
 	for _, policy := range policies {

@@ -19,13 +19,13 @@ import (
 	"torno/watcher/run"
 )
 
-// pools are the sandboxes of all launchers that are made ahead of runs.
+// pools holds, for each launcher, the sandboxes that are made ahead of runs.
 type pools struct {
 	all map[string]*pool.Pool // by launcher
-	off map[string]string     // why a launcher has none
+	off map[string]string     // by launcher: why it has none
 }
 
-// whyNotAhead says why a launcher makes no sandboxes ahead of runs, "" where it can.
+// whyNotAhead returns why a launcher makes no sandboxes ahead of runs, or "" if it can.
 func whyNotAhead(l sandbox.Launcher) string {
 	can, ok := l.(pool.Preparer)
 	if !ok {
@@ -37,7 +37,8 @@ func whyNotAhead(l sandbox.Launcher) string {
 	return ""
 }
 
-// openPools puts a pool before each launcher that can have one, if the configuration wants any. Nothing is made yet.
+// openPools puts a pool before each launcher that can have one, if the configuration wants any. It makes no sandbox
+// yet.
 func openPools(c configs.Config, opened map[string]launcher.Launcher, heard map[string]sandbox.Launcher, h *host) *pools {
 	p := &pools{all: map[string]*pool.Pool{}, off: map[string]string{}}
 	for name, l := range opened {
@@ -48,7 +49,7 @@ func openPools(c configs.Config, opened map[string]launcher.Launcher, heard map[
 		case why != "":
 			p.off[name] = why
 			level := slog.LevelWarn
-			if c.Pool.Size == configs.PoolAuto { // nobody need have asked for them
+			if c.Pool.Size == configs.PoolAuto { // perhaps nobody asked for them
 				level = slog.LevelInfo
 			}
 			h.Log.Log(context.Background(), level, "no sandboxes are made ahead of runs", "launcher", name, "because", why)
@@ -78,7 +79,7 @@ func (p *pools) join(c *watcher.Config) {
 	}
 }
 
-// fill fills the pools until ctx is done, beginning with what the configuration lets expect.
+// fill fills the pools until ctx is done. It begins with the sandboxes that the configuration leads us to expect.
 func (p *pools) fill(ctx context.Context, policies []compile.Policy) {
 	for _, policy := range policies {
 		for _, profile := range policy.Profiles {
@@ -100,7 +101,8 @@ func (p *pools) fill(ctx context.Context, policies []compile.Policy) {
 	}
 }
 
-// usual is what a request for a profile comes to that names a workspace in the first root, and nothing else.
+// usual returns the sandbox for the simplest request for a profile: it names a workspace in the first root, and nothing
+// else.
 func usual(policy compile.Policy, profile string) (sandbox.Spec, bool) {
 	roots, _ := policy.Views()
 	subagent, err1 := delegation.ParseSubagentID("usual")
@@ -115,10 +117,10 @@ func usual(policy compile.Policy, profile string) (sandbox.Spec, bool) {
 	return spec, err == nil
 }
 
-// emptyTime is how long what was made ahead may take to go.
+// emptyTime bounds how long close may take.
 const emptyTime = 30 * time.Second
 
-// close removes what was made ahead. What is left is found at the next start.
+// close removes the sandboxes that were made ahead. The next start finds any that are left.
 func (p *pools) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), emptyTime)
 	defer cancel()
@@ -129,7 +131,7 @@ func (p *pools) close() error {
 	return errors.Join(errs...)
 }
 
-// show says how the pools stand, by launcher.
+// show returns the state of the pools, by launcher.
 func (p *pools) show() []control.Pool {
 	var all []control.Pool
 	for _, name := range slices.Sorted(maps.Keys(p.off)) {

@@ -24,7 +24,7 @@ import (
 	"torno/watcher/session"
 )
 
-// Installation is a state directory that is held, so that no watcher starts on it meanwhile.
+// Installation is a state directory with its lock held, so that no watcher starts on it meanwhile.
 type Installation struct {
 	ID    string
 	State string
@@ -34,7 +34,7 @@ type Installation struct {
 	held    *lock.Lock
 }
 
-// LockInstallation finds the installation of a state directory on which no watcher runs.
+// LockInstallation finds and locks the installation of a state directory on which no watcher runs.
 func LockInstallation(ctx context.Context, state, who string) (*Installation, error) {
 	if err := configs.HeldState(state); err != nil {
 		return nil, err
@@ -58,11 +58,11 @@ func LockInstallation(ctx context.Context, state, who string) (*Installation, er
 // Unlock lets watchers start again.
 func (i *Installation) Unlock() error { return i.held.Unlock() }
 
-// Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
-// stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier
-// configuration may have used others than this one. Purge also removes what killed trials left, and ends the model gateway that the
-// watcher has kept. Where another site answers than the site that was used, the sandboxes cannot be reached, so Purge removes
-// nothing of that launcher.
+// Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The
+// journal stays: without it, requests that still lie in an outbox would run again. Purge asks all launchers, because an
+// earlier configuration may have used other launchers than this one. It also removes the remains of killed trials, and
+// ends the model gateway that the watcher has kept. If a launcher meets another site than it used, it cannot reach its
+// sandboxes, so Purge removes nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
 	errs := []error{
@@ -88,7 +88,7 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	return errors.Join(errs...)
 }
 
-// noRuns ends no runs: a trial removes its journal with all else.
+// noRuns ends no runs: a trial has no journal.
 func noRuns(string) error { return nil }
 
 // endRuns ends the runs whose sandboxes a launcher has removed, so that the next watcher answers them.
@@ -134,7 +134,8 @@ func removeKeys(state string) (err error) {
 	return err
 }
 
-// stopGateway ends a gateway that a watcher of the installation has kept. What was spent stays written down, as the journal does.
+// stopGateway ends a gateway that a watcher of the installation has kept. The record of the spending stays, as the
+// journal does.
 func stopGateway(ctx context.Context, dir string, log *slog.Logger) error {
 	asking, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -151,8 +152,8 @@ func stopGateway(ctx context.Context, dir string, log *slog.Logger) error {
 	return nil
 }
 
-// removeTree removes a directory of ours with all that is in it, unless something is still mounted there: files
-// behind a mount belong to others.
+// removeTree removes a directory of ours with everything in it, unless something is still mounted there: files behind a
+// mount belong to others.
 func removeTree(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,10 +20,10 @@ import (
 // target is a place that no child may reach.
 type target struct{ address, what string }
 
-// metadataAddress is where clouds tell a machine its secrets.
+// metadataAddress is the address at which clouds tell a machine its secrets.
 const metadataAddress = "tcp:169.254.169.254:80"
 
-// targets are the places that exist here, and the metadata address, which may.
+// targets returns the places that exist here, and the metadata address, which may exist.
 func targets(c configs.Config) []target {
 	var all []target
 	own := c.EngineSockets()
@@ -38,7 +38,8 @@ func targets(c configs.Config) []target {
 	return append(all, target{metadataAddress, "the metadata address"})
 }
 
-// bait is a port of this machine that answers: the oracle of the network, which needs no cloud.
+// bait opens a port of this machine that answers. It shows that attempts over the network work at all, and needs no
+// cloud.
 func bait(ctx context.Context) (found []target, closeAll func()) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -57,7 +58,7 @@ func bait(ctx context.Context) (found []target, closeAll func()) {
 	return nil, func() {}
 }
 
-// reaches sends a child through each profile that is on offer, and has it try every target.
+// reaches sends a child through each profile that is on offer, and makes it try every target.
 func (t *Trial) reaches(ctx context.Context, init string) (all []doctor.Reach) {
 	baits, end := bait(ctx)
 	defer end()
@@ -90,7 +91,7 @@ func (t *Trial) reachesOf(ctx context.Context, p compile.Policy, profile compile
 	}
 	for i, w := range wanted {
 		if isUsual(w) && said[i] == oracle[i] {
-			continue // there is no such engine here, neither within nor without
+			continue // no such engine exists here, neither within nor without
 		}
 		all = append(all, doctor.Reach{
 			Profile: profile.Name, Address: w.address, What: w.what, Child: unless(said[i], runfile.Reached), Host: oracle[i],
@@ -99,7 +100,7 @@ func (t *Trial) reachesOf(ctx context.Context, p compile.Policy, profile compile
 	return all
 }
 
-// isUsual says whether a target may as well not be there.
+// isUsual reports whether a target may well be missing.
 func isUsual(w target) bool {
 	return engines.IsUsual(strings.TrimPrefix(w.address, "unix:"))
 }
@@ -107,7 +108,7 @@ func isUsual(w target) bool {
 // outsideTime bounds the same attempts outside of a sandbox.
 const outsideTime = 20 * time.Second
 
-// outside runs the child's program on the host. It returns for each address why it was not reached, "" if it was.
+// outside runs the child's program on the host. It returns for each address why it was not reached, or "" if it was.
 func outside(ctx context.Context, init string, words []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
@@ -131,7 +132,7 @@ func outside(ctx context.Context, init string, words []string) []string {
 
 func lines(said []byte) []string { return strings.Split(strings.TrimSuffix(string(said), "\n"), "\n") }
 
-// unless is a text, or "" if it is the other one.
+// unless returns text, or "" if text equals other.
 func unless(text, other string) string {
 	if text == other {
 		return ""

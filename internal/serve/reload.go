@@ -12,8 +12,9 @@ import (
 	"torno/internal/retry"
 )
 
-// awaitReload waits until a new configuration is asked for and found good, another site answers, or the outboxes have to be
-// opened anew. It returns the options of the next host. It logs the mistakes of a bad configuration and keeps the old one.
+// awaitReload waits until a new configuration is asked for and found good, another site answers, or the outboxes have
+// to be opened anew. It returns the options of the next host. If a configuration is bad, it logs the mistakes and keeps
+// the old one.
 func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
 	defer stop()
@@ -70,8 +71,9 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 	}
 }
 
-// again is this host once more, under the same configuration, or nil where it cannot be opened now. Then this one serves on: what
-// one parent moves, or a site that comes and goes, must not end it for all.
+// again returns this host's options for a next host under the same configuration, or nil if that host could not open
+// everything now. Then this host serves on. If one parent moves something, or a site comes and goes, that must not end
+// the host for all.
 func (h *host) again(ctx context.Context, a asked) *Options {
 	if a.stopping.Err() != nil {
 		return nil
@@ -89,21 +91,21 @@ func (h *host) again(ctx context.Context, a asked) *Options {
 	return &next
 }
 
-// paced keeps a parent that moves its directory to and fro from having everything opened anew as often as it likes: each time
-// takes twice as long to come as the one before, unless that was long ago.
+// paced slows down a parent that moves its directory to and fro: it must not have everything opened anew as often as it
+// likes. Each reopening waits twice as long as the last, unless that was long ago.
 type paced struct {
 	last  time.Time
 	pause time.Duration
 }
 
-// The pauses between two times that everything is opened anew.
+// These are pauses between two reopenings of everything.
 const (
 	shortestPace = time.Second
 	longestPace  = time.Minute
 	calmPace     = 10 // after this many pauses without a reopening, the shortest one applies again
 )
 
-// due is how long it takes until the next time.
+// due returns how long it takes until the next reopening.
 func (p *paced) due() time.Duration { return max(0, time.Until(p.last.Add(p.pause))) }
 
 func (p *paced) asked() {
@@ -113,10 +115,10 @@ func (p *paced) asked() {
 	p.last, p.pause = time.Now(), min(max(2*p.pause, shortestPace), longestPace)
 }
 
-// boot stands for the beginning of the monotonic clock, which a service manager compares only with itself.
+// boot stands for the beginning of the monotonic clock. A service manager compares such times only with each other.
 var boot = time.Now()
 
-// reread reads the configuration again. The result is nil when nothing has changed.
+// reread reads the configuration again. The result is nil if nothing has changed.
 func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	config, log, err := h.Reload()
 	if err != nil {
@@ -142,8 +144,8 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	return &next, nil
 }
 
-// mayBecome says why a watcher with children cannot go on under another configuration. Without its launchers the next
-// watcher could not start, and this one would be gone by then.
+// mayBecome returns an error if a watcher with children cannot go on under another configuration. The launchers of that
+// configuration must answer, too: without them the next watcher could not start, and this one would be gone by then.
 func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if c.State != h.Config.State {
 		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
@@ -166,8 +168,9 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	return reach(ctx, h.Launchers, c)
 }
 
-// namesMissing says whether a new configuration gives an outbox a directory that it did not have, and that is not there: that is the
-// operator's mistake, while a parent could have moved what it had already.
+// namesMissing reports whether a new configuration gives an outbox a directory that the outbox did not have before, and
+// that does not exist. Then the operator has made a mistake. A directory that the outbox had before could have been
+// moved by a parent.
 func (h *host) namesMissing(o configs.Outbox) bool {
 	var had []string
 	for _, was := range h.Config.Outboxes {
@@ -187,15 +190,15 @@ func (h *host) namesMissing(o configs.Outbox) bool {
 // ErrBetween says that no next host has taken up the runs that a reload left to it.
 var ErrBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
 
-// retries are how often a watcher that is told to stop still tries to open the configuration that was served.
+// retries is how often a watcher that is told to stop still tries to open the configuration that it served.
 const retries = 5
 
-// slowestRetry is how often such a configuration is opened again at least.
+// slowestRetry is the longest pause between two such tries, in seconds.
 const slowestRetry = 30
 
-// replace opens the host of a new configuration after this one, which has left its runs to it. Where that fails, the old
-// configuration serves on. A host that is told to stop meanwhile first takes up the runs, to end them; when it is told
-// twice, it does not.
+// replace opens the host of a new configuration after this host, which has left its runs to it. If that fails, the old
+// configuration serves on. If the watcher is told to stop meanwhile, the next host first takes up the runs, to end
+// them. If it is told twice, the next host does not.
 func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error) {
 	ctx, stop := a.unhurried(ctx)
 	defer stop()
@@ -205,7 +208,7 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 		h.reloads.finish(fmt.Errorf("it cannot be served, and the old one stays: %w", err))
 		previous := h.Options
 		replaced, err = open(ctx, previous)
-		for try := 1; err != nil && (a.stopping.Err() == nil || try <= retries); try++ { // a site may only have gone for a moment
+		for try := 1; err != nil && (a.stopping.Err() == nil || try <= retries); try++ { // a site may be gone only for a moment
 			h.Log.Warn("the earlier configuration cannot be opened again yet; trying again", "error", err)
 			if retry.Pause(ctx, time.Second*time.Duration(min(try, slowestRetry))) != nil {
 				break

@@ -8,13 +8,14 @@ import (
 	"torno/internal/control"
 )
 
-// reloads numbers what was asked of one process, and keeps what came of it from one host to the next. A nil one notes nothing.
+// reloads numbers the reloads that one process was asked for, and keeps their results from one host to the next. A nil
+// *reloads notes nothing.
 type reloads struct {
-	ask func() // what HUP does
+	ask func() // does the same as HUP
 
 	mu      sync.Mutex
 	asked   int
-	taken   int // up to this one the configuration is being read, or was
+	taken   int // up to this number the configuration is being read, or was
 	done    int
 	last    control.Reload // of done
 	changes []string       // of taken
@@ -23,7 +24,7 @@ type reloads struct {
 
 var errStopped = errors.New("the watcher was told to stop before")
 
-// Ask is for watcher.Reloads.
+// Ask implements watcher.Reloads.
 func (r *reloads) Ask() control.Reload {
 	r.mu.Lock()
 	r.asked++
@@ -33,7 +34,8 @@ func (r *reloads) Ask() control.Reload {
 	return control.Reload{Number: number, PID: os.Getpid()}
 }
 
-// Result is for watcher.Reloads. A reading that began after the question is an answer to it, so the newest result answers all before it.
+// Result implements watcher.Reloads. A reading that began after a request answers that request, so the newest result
+// answers all requests before it.
 func (r *reloads) Result(number int) control.Reload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +47,7 @@ func (r *reloads) Result(number int) control.Reload {
 	return result
 }
 
-// take begins to read for all that have asked until now.
+// take begins a reading for all requests until now.
 func (r *reloads) take() {
 	if r == nil {
 		return
@@ -55,7 +57,7 @@ func (r *reloads) take() {
 	r.taken, r.changes = r.asked, nil
 }
 
-// found notes what changed, for when it is served.
+// found notes the changes. They are reported once they are served.
 func (r *reloads) found(changes []string) {
 	if r == nil {
 		return
@@ -65,7 +67,7 @@ func (r *reloads) found(changes []string) {
 	r.changes = changes
 }
 
-// add notes what else is to be told to those who wait for the one that was taken.
+// add notes further lines for the clients that wait for the current reading.
 func (r *reloads) add(lines []string) {
 	if r == nil {
 		return
@@ -78,7 +80,7 @@ func (r *reloads) add(lines []string) {
 	r.changes = append(r.changes, lines...)
 }
 
-// waitFor notes what a reload waits for; "" when it does not wait any more.
+// waitFor notes the reason why a reload waits; "" if it no longer waits.
 func (r *reloads) waitFor(what string) {
 	if r == nil {
 		return
@@ -88,7 +90,7 @@ func (r *reloads) waitFor(what string) {
 	r.waits = what
 }
 
-// finish tells what came of the one that was taken.
+// finish notes the result of the current reading.
 func (r *reloads) finish(err error) {
 	if r == nil {
 		return

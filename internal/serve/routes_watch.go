@@ -10,8 +10,9 @@ import (
 	"torno/internal/retry"
 )
 
-// routesWatch tells operators and clients which routes of the model gateway do not work. When it first sees a gateway process, it has the gateway
-// try all routes; after that it has the broken ones tried again, at growing intervals. A trial costs nothing.
+// routesWatch tells operators and clients which routes of the model gateway do not work. When it first sees a gateway
+// process, it makes the gateway try all routes. After that it makes the gateway try the broken ones again, at growing
+// intervals. A trial costs nothing.
 type routesWatch struct {
 	host  *host
 	try   chan trial   // from looked to run
@@ -35,7 +36,8 @@ func newRoutesWatch(h *host) *routesWatch {
 	return &routesWatch{host: h, try: make(chan trial, 1)}
 }
 
-// untried reports whether the gateway process has routes that it never tried: without a trouble they are not known to work.
+// untried reports whether the gateway process has not tried all its routes yet. Until then a route without a trouble is
+// not known to work.
 func (w *routesWatch) untried() bool { return w.tried.Load() != int64(w.process) }
 
 // looked handles a status of the gateway.
@@ -59,7 +61,7 @@ func (w *routesWatch) looked(status control.Status) {
 	}
 }
 
-// ask has run try some routes, in the place of others that still wait for it.
+// ask makes run try some routes. They replace routes that still wait for run.
 func (w *routesWatch) ask(names []string) {
 	select {
 	case <-w.try:

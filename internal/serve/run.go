@@ -12,8 +12,8 @@ import (
 	"torno/internal/control"
 )
 
-// serve runs the watcher. The door is open as long as it works, which is longer than it takes requests. next are the
-// options of the host that takes its place, nil for none.
+// serve runs the watcher. The door is open as long as the watcher works, which is longer than it takes requests. next
+// holds the options of the host that takes its place, or nil.
 func (h *host) serve(a asked) (next *Options, err error) {
 	taking, leave := context.WithCancel(a.stopping)
 	defer leave()
@@ -30,13 +30,13 @@ func (h *host) serve(a asked) (next *Options, err error) {
 		select {
 		case <-h.watcher.Ready():
 			h.greet(open)
-			debug.FreeOSMemory() // a start needs more than what comes after it, perhaps for days
+			debug.FreeOSMemory() // a start needs more memory than the work after it, which may last for days
 		case <-open.Done():
 		}
 	})
 	around.Go(func() { h.notify.showProgress(open, h.watcher.Turn) })
 	around.Go(func() {
-		h.awaitReady(open) // what an earlier watcher has left belongs to no run, and is removed before
+		h.awaitReady(open) // sandboxes that an earlier watcher left belong to no run, and are removed first
 		h.pools.fill(open, h.policies(openOnes(h.decided, h.closed)))
 	})
 	around.Go(func() { h.sayStop(open, a) })
@@ -56,7 +56,7 @@ func (h *host) serve(a asked) (next *Options, err error) {
 	return next, err
 }
 
-// sayStop tells what the first and the second signal to stop do.
+// sayStop announces the effect of the first and of the second signal to stop. At the second it kills the runs.
 func (h *host) sayStop(open context.Context, a asked) {
 	select {
 	case <-a.stopping.Done():
@@ -75,7 +75,7 @@ func (h *host) sayStop(open context.Context, a asked) {
 	}
 }
 
-// awaitReady waits until the watcher has taken up the runs of an earlier one: it cannot kill others.
+// awaitReady waits until the watcher has taken up the runs of an earlier watcher. It can kill no runs before that.
 func (h *host) awaitReady(open context.Context) {
 	select {
 	case <-h.watcher.Ready():

@@ -14,10 +14,11 @@ import (
 // notifier tells a service manager how far we are, as sd_notify(3) does.
 type notifier struct {
 	socket string
-	dog    time.Duration // how long the manager waits for a sign of life; 0 for a manager that does not
+	dog    time.Duration // how long the manager waits for a sign of life; 0 if it does not wait
 }
 
-// notifierOf is silent unless the service manager has named a socket. An abstract one begins with "@", for Go as for systemd.
+// notifierOf returns a notifier that is silent unless the service manager has named a socket. The name of an abstract
+// socket begins with "@", for Go as for systemd.
 func notifierOf(env func(string) string) notifier {
 	n := notifier{socket: env("NOTIFY_SOCKET")}
 	pid := env("WATCHDOG_PID")
@@ -28,7 +29,7 @@ func notifierOf(env func(string) string) notifier {
 	return n
 }
 
-// send is best effort: a manager that does not listen is no reason not to serve.
+// send does its best: a manager that does not listen is no reason not to serve.
 func (n notifier) send(state string) {
 	if n.socket == "" {
 		return
@@ -41,12 +42,12 @@ func (n notifier) send(state string) {
 	_, _ = conn.Write([]byte(state))
 }
 
-// ready says that requests are taken, and has the manager wait for signs of life.
+// ready says that requests are taken. It makes the manager wait for signs of life.
 func (n notifier) ready() {
 	n.send("READY=1" + n.dogs(n.dog))
 }
 
-// dogs is the line that has the manager wait for signs of life so long.
+// dogs returns the line that makes the manager wait this long for signs of life.
 func (n notifier) dogs(wait time.Duration) string {
 	if n.dog == 0 {
 		return ""
@@ -54,16 +55,17 @@ func (n notifier) dogs(wait time.Duration) string {
 	return fmt.Sprintf("\nWATCHDOG_USEC=%d", wait.Microseconds())
 }
 
-// reloading says that another host takes this one's place. It may have to wait for an engine that hangs, for which a manager must not kill it:
-// no sign of life is due until ready.
+// reloading says that another host takes this one's place. That host may have to wait for an engine that hangs, and the
+// manager must not kill it for that. So no sign of life is due until ready.
 func (n notifier) reloading() {
 	n.send(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", time.Since(boot).Microseconds()) + n.dogs(0))
 }
 
-// signsOfLife is how many signs of life are sent in the time in which the manager wants one.
+// signsOfLife is how many signs of life are sent while the manager waits for one.
 const signsOfLife = 3
 
-// showProgress sends a sign of life after each turn that the watcher took, until ctx is done. A turn that does not come back sends none.
+// showProgress sends a sign of life after each turn that the watcher took, until ctx is done. If a turn does not come
+// back, it sends none.
 func (n notifier) showProgress(ctx context.Context, turn func(context.Context) error) {
 	if n.dog == 0 {
 		return

@@ -7,15 +7,16 @@ import (
 	"syscall"
 )
 
-// asked tells what signals ask of a watcher.
+// asked holds the requests that signals have made to a watcher.
 type asked struct {
-	stopping context.Context // done at the first TERM or INT, and at a HUP where there is nothing to reload
+	stopping context.Context // done at the first TERM or INT, and at a HUP if there is nothing to reload
 	hurry    chan struct{}   // closed at the second TERM or INT
-	reload   chan struct{}   // HUP, where there is something to reload; several at once are one
+	reload   chan struct{}   // HUP, if there is something to reload; several at once count as one
 }
 
-// listen receives signals until quit is called. Without a file to reload, HUP means that the terminal is gone, and ends the
-// watcher as TERM does. A second HUP does not hurry it, because both the kernel and a shell send one when a terminal closes.
+// listen receives signals until quit is called. Without a file to reload, HUP means that the terminal is gone, and ends
+// the watcher as TERM does. A second HUP does not hurry it, because both the kernel and a shell send one when a
+// terminal closes.
 func listen(ctx context.Context, signals <-chan os.Signal, reloads bool) (a asked, quit func()) {
 	stopping, stop := context.WithCancel(ctx)
 	a = asked{stopping: stopping, hurry: make(chan struct{}), reload: make(chan struct{}, 1)}
@@ -46,7 +47,7 @@ func listen(ctx context.Context, signals <-chan os.Signal, reloads bool) (a aske
 	return a, sync.OnceFunc(func() { close(done); listening.Wait(); stop() })
 }
 
-// unhurried is a context that is done at the second TERM or INT.
+// unhurried returns a context that is done at the second TERM or INT.
 func (a asked) unhurried(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 
 func (h *host) makeState(context.Context) error { return MakeState(h.Config.State) }
 
-// MakeState makes the state directory where it is missing, and refuses one that another user could exchange. It looks again
-// afterwards: what is missing in a directory such as /tmp can be made by any user first.
+// MakeState makes the state directory if it is missing, and refuses one that another user could exchange. It looks
+// again afterwards, because in a directory such as /tmp any user could make it first.
 func MakeState(dir string) error {
 	if err := configs.HeldState(dir); err != nil {
 		return err

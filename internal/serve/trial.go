@@ -19,19 +19,20 @@ import (
 	"torno/sandbox"
 )
 
-// Trial is an installation that exists to be looked at: with an id and a state of its own, so that it does not touch what
-// a watcher of the same configuration has running, and gone once it is closed.
+// Trial is an installation that exists only to be looked at. It has an id and a state of its own, so it does not touch
+// anything that a watcher of the same configuration runs. It is gone once it is closed.
 type Trial struct {
 	config    configs.Config // with a launcher for each profile, once it is open
 	log       *slog.Logger
-	state     string // of the trial, in the real one, which the engine sees if it sees anything of ours
+	state     string // of the trial, in the real one; the engine sees it if it sees anything of ours
 	id        string
 	madeState bool // the real state directory was not there
 	bases     *mounts.Bases
 	opener    *opener
 }
 
-// OpenTrial prepares every launcher that the configuration uses. Close it, also to remove what it made.
+// OpenTrial prepares every launcher that the configuration uses. The caller must close the trial; that also removes
+// everything that it made.
 func OpenTrial(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) (_ *Trial, err error) {
 	init, err := findInit(c)
 	if err != nil {
@@ -60,13 +61,14 @@ func OpenTrial(ctx context.Context, c configs.Config, kinds launcher.List, log *
 	return t, err
 }
 
-// Config is what is tried: the configuration with a launcher for each profile, and uids of the trial's own.
+// Config returns the configuration under trial, with a launcher for each profile, and with uids of the trial's own.
 func (t *Trial) Config() configs.Config { return t.config }
 
-// trialUIDs are as many as a trial needs, and a few to spare.
+// trialUIDs is the number of uids that a trial needs, and a few to spare.
 const trialUIDs = 4
 
-// lastOf is the end of a range, for a watcher that runs takes from its beginning: no child shares an id with a trial.
+// lastOf returns the end of a range. A running watcher takes ids from its beginning, so no child shares an id with a
+// trial.
 func lastOf(all configs.UIDs) configs.UIDs {
 	if all.Count <= trialUIDs {
 		return all
@@ -84,7 +86,8 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(random)
 }
 
-// trialPrefix and the trial's id are the name of its state in the real one, so that what a killed one has left can be found.
+// trialPrefix and the trial's id form the name of its state in the real one. So the remains of a killed trial can be
+// found.
 const trialPrefix = "check-"
 
 func (t *Trial) makeState() error {
@@ -97,7 +100,7 @@ func (t *Trial) makeState() error {
 	return os.Mkdir(t.state, 0o700)
 }
 
-// userOf returns the owner of a directory, or otherwise where it cannot be seen.
+// userOf returns the owner of a directory, or otherwise if the directory cannot be seen.
 func userOf(dir string, otherwise uint32) uint32 {
 	if info, err := os.Stat(dir); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -107,7 +110,7 @@ func userOf(dir string, otherwise uint32) uint32 {
 	return otherwise
 }
 
-// existing leaves out what a watcher will make or miss.
+// existing leaves out the directories that do not exist. A watcher will make them, or report them.
 func existing(dirs []string) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)
@@ -115,7 +118,7 @@ func existing(dirs []string) []string {
 	})
 }
 
-// Guarantees are the guarantees that each launcher enforces.
+// Guarantees returns the guarantees that each launcher enforces.
 func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, error) {
 	all := map[string]sandbox.Guarantees{}
 	for name := range t.opener.launched {
@@ -128,7 +131,7 @@ func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, 
 	return all, nil
 }
 
-// NotAhead says of each launcher why it makes no sandboxes ahead of runs, "" where it can.
+// NotAhead returns for each launcher why it makes no sandboxes ahead of runs, or "" if it can.
 func (t *Trial) NotAhead() map[string]string {
 	all := map[string]string{}
 	for name, l := range t.opener.launched {
@@ -137,7 +140,7 @@ func (t *Trial) NotAhead() map[string]string {
 	return all
 }
 
-// closeTime bounds the clean-up, which goes on when the trial was interrupted.
+// closeTime bounds the clean-up, which goes on even if the trial was interrupted.
 const closeTime = time.Minute
 
 // Close removes everything that the trial has made.

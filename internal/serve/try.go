@@ -23,21 +23,21 @@ type Attempt struct {
 	Outbox, Profile            string
 	Create, Start, Run, Remove time.Duration
 
-	Seen sandbox.Attestation // what the host saw before the agent ran
+	Seen sandbox.Attestation // the host's findings from before the agent ran
 
-	said []byte // on standard output
+	said []byte // the beginning of the agent's standard output
 }
 
 // tryTime bounds one attempt; an image may have to be fetched.
 const tryTime = 3 * time.Minute
 
-// Try sends an agent that does nothing through a profile: it is compiled as a request of the outbox, has a workspace of
-// its own in the first allowed root, and is launched, followed and removed as any other.
+// Try sends an agent that does nothing through a profile. The agent is compiled as a request of the outbox, and has a
+// workspace of its own in the first allowed root. It is launched, followed and removed like any other.
 func (t *Trial) Try(ctx context.Context, policy compile.Policy, profile compile.Profile) (Attempt, error) {
 	return t.send(ctx, policy, profile, "version")
 }
 
-// send has init in the place of the profile's agent, with words that it understands.
+// send runs init in the place of the profile's agent, with words that init understands.
 func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile.Profile, words ...string) (a Attempt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -57,7 +57,7 @@ func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile
 	return a, a.run(ctx, t.opener.launched[profile.Sandbox], spec)
 }
 
-// nothing is a request for nothing.
+// nothing returns a request for nothing.
 func nothing(policy compile.Policy, workspace string) delegation.Request {
 	subagent, err1 := delegation.ParseSubagentID("check")
 	request, err2 := delegation.ParseRequestID(randomHex(8))
@@ -67,7 +67,7 @@ func nothing(policy compile.Policy, workspace string) delegation.Request {
 	return delegation.Request{SubagentID: subagent, RequestID: request, Task: "nothing", Workspace: parentView(policy, workspace)}
 }
 
-// parentView is how the parent of an outbox calls a place of ours.
+// parentView returns the path under which the parent of an outbox knows a place of ours.
 func parentView(policy compile.Policy, here string) string {
 	best, found := here, ""
 	for _, m := range policy.Paths {
@@ -78,8 +78,8 @@ func parentView(policy compile.Policy, here string) string {
 	return best
 }
 
-// makeWorkspace makes a directory in an allowed root that belongs to the root's owner. The parent can write there too, so
-// it is removed without following anything.
+// makeWorkspace makes a directory in an allowed root. It belongs to the root's owner. The parent can write there too,
+// so clean removes it without following any link.
 func makeWorkspace(root string) (dir string, clean func() error, err error) {
 	dir = filepath.Join(root, ".torno-check-"+randomHex(8))
 	if err := makeShared(dir); err != nil {
@@ -95,7 +95,7 @@ func makeWorkspace(root string) (dir string, clean func() error, err error) {
 	}, nil
 }
 
-// run carries one sandbox from create to remove. The times are those of its phases.
+// run takes one sandbox from create to remove, and notes how long each phase took.
 func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, spec sandbox.Spec) (err error) {
 	begun := time.Now()
 	lap := func() time.Duration { since := time.Since(begun); begun = time.Now(); return since }
@@ -155,7 +155,7 @@ func (a *Attempt) started(ctx context.Context, attachment sandbox.Attachment) er
 	}
 }
 
-// maxLine bounds what is kept of each stream.
+// maxLine bounds how much of each stream is kept, in bytes.
 const maxLine = 8 << 10
 
 // hear keeps the beginning of the agent's standard output.
@@ -165,7 +165,7 @@ func (a *Attempt) hear(chunk sandbox.Chunk) {
 	}
 }
 
-// ended waits for the end of the sandbox, and of its output before that.
+// ended waits for the end of the sandbox's output, and then for the end of the sandbox.
 func (a *Attempt) ended(ctx context.Context, attachment sandbox.Attachment) (sandbox.Exit, error) {
 	for {
 		select {

@@ -17,18 +17,19 @@ import (
 type RouteAttempt struct {
 	Route string `json:"route"`
 	Works bool   `json:"works"`
-	Wrong string `json:"wrong,omitempty"` // gateway, setup, or what the gateway says: name, tls, credential, model and the like
+	Wrong string `json:"wrong,omitempty"` // gateway, setup, or the gateway's own word: name, tls, credential, model and the like
 	Text  string `json:"text"`
 }
 
-// What the gateway itself cannot say of a route.
+// The gateway itself cannot report these faults of a route.
 const (
-	wrongGateway = "gateway" // there is none
-	wrongSetup   = "setup"   // it has other routes than the configuration
+	wrongGateway = "gateway" // no gateway answers
+	wrongSetup   = "setup"   // the gateway has other routes than the configuration
 )
 
-// TryRoutes has a gateway ask the upstream of each route something that costs nothing: the gateway that serves these routes, or else one
-// of the trial's own for a moment. This process itself speaks to no network and reads no credential.
+// TryRoutes makes a gateway ask the upstream of each route something that costs nothing. It takes the gateway that
+// serves these routes, or else starts a gateway of the trial's own for a moment. This process itself speaks to no
+// network and reads no credential.
 func (t *Trial) TryRoutes(ctx context.Context) []RouteAttempt {
 	routes := t.config.Gateway.Routes()
 	all := make([]RouteAttempt, len(routes))
@@ -50,7 +51,7 @@ func (t *Trial) TryRoutes(ctx context.Context) []RouteAttempt {
 	return all
 }
 
-// by has a gateway try the route.
+// by makes a gateway try the route.
 func (a *RouteAttempt) by(ctx context.Context, client *gatewaycontrol.Client) {
 	tried, err := client.Try(ctx, a.Route, "")
 	if err != nil {
@@ -60,7 +61,8 @@ func (a *RouteAttempt) by(ctx context.Context, client *gatewaycontrol.Client) {
 	a.Works, a.Wrong, a.Text = tried.Wrong == "", string(tried.Wrong), tried.Text
 }
 
-// gateway finds a gateway that has the routes of the configuration. end is for when it is not needed any more. wrong is the kind of err.
+// gateway finds a gateway that has the routes of the configuration. The caller calls end when it no longer needs the
+// gateway. wrong is the kind of err.
 func (t *Trial) gateway(ctx context.Context) (client *gatewaycontrol.Client, wrong string, end func(), err error) {
 	text, err := t.config.Gateway.Setup()
 	if err != nil {
@@ -105,7 +107,7 @@ func (t *Trial) ownGateway(ctx context.Context, text []byte) (client *gatewaycon
 		client.Close()
 	}
 	if err == nil {
-		err = ctx.Err() // which is no trouble
+		err = ctx.Err() // the supervisor does not report that as trouble
 	}
 	if err != nil {
 		return client, wrongGateway, end, err

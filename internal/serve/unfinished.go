@@ -13,7 +13,7 @@ import (
 	"torno/internal/doctor"
 )
 
-// StrandedError says that runs which have not ended have sandboxes of a launcher that cannot be had.
+// StrandedError says that unfinished runs have sandboxes of a launcher that cannot be had.
 type StrandedError struct {
 	Launcher string
 	Runs     int
@@ -26,10 +26,10 @@ func (e *StrandedError) Error() string {
 
 func (e *StrandedError) Unwrap() error { return e.Err }
 
-// openUnfinished opens the launchers that no profile uses any more but that still have sandboxes of an earlier watcher's
-// runs: meanwhile auto may have chosen another launcher, or the profile names another one. A run is only lost when its
-// sandbox is known to be gone, and only its launcher can tell. So a launcher that cannot be opened is an error, before
-// the watcher writes any response.
+// openUnfinished opens the launchers that no profile uses any more, but that still have sandboxes of an earlier
+// watcher's runs: meanwhile auto may have chosen another launcher, or the profile may name another one. A run is lost
+// only if its sandbox is known to be gone, and only its launcher can tell. So it is an error if a launcher cannot be
+// opened, before the watcher writes any response.
 func (h *host) openUnfinished(ctx context.Context, o *opener) error {
 	runs, err := h.unfinished(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *host) openUnfinished(ctx context.Context, o *opener) error {
 	return nil
 }
 
-// rows is how many records of the journal are in memory at once.
+// rows bounds how many records of the journal are in memory at once.
 const rows = 256
 
 // unfinished counts the runs that have a sandbox, by launcher.
@@ -59,8 +59,9 @@ func (h *host) unfinished(ctx context.Context) (map[string]int, error) {
 	return runs, err
 }
 
-// openLeft opens a launcher that still has sandboxes of ours although no run needs them: a crash can leave some that the
-// journal does not know, or whose runs have ended. Nothing of them runs on its own, so that it need not succeed.
+// openLeft opens a launcher that still has sandboxes of ours although no run needs them. A crash can leave sandboxes
+// that the journal does not know, or whose runs have ended. Nothing in them runs on its own, so openLeft need not
+// succeed.
 func (h *host) openLeft(ctx context.Context, o *opener, name string) {
 	if _, open := o.launched[name]; open || o.failed[name] != nil || h.neverUsed(name) {
 		return
@@ -79,7 +80,8 @@ func (h *host) openLeft(ctx context.Context, o *opener, name string) {
 	}
 }
 
-// neverUsed says whether a launcher has never been open on this state: it makes its directory before anything else.
+// neverUsed reports whether a launcher has never been open on this state. A launcher makes its directory before
+// anything else.
 func (h *host) neverUsed(name string) bool {
 	_, err := os.Lstat(filepath.Join(h.Config.State, name))
 	return errors.Is(err, fs.ErrNotExist)

@@ -8,7 +8,7 @@ import (
 	"torno/watcher/workspace"
 )
 
-// openWorkspace holds what a run writes into, found as the launchers find it.
+// openWorkspace opens and holds the workspace of a run. It finds the workspace as the launchers find it.
 func (h *host) openWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 	pins, err := local.Pin(h.bases, []sandbox.Mount{spec.WorkspaceMount()}, spec.Owners)
 	if err != nil {
@@ -22,17 +22,17 @@ func (h *host) openWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 	return &heldWorkspace{dir, pins, h.bases}, nil
 }
 
-// heldWorkspace is a workspace that can tell where it lies by now.
+// heldWorkspace is a workspace that can tell where it lies now.
 type heldWorkspace struct {
 	*tree.Dir
 	pins  local.Pins
 	bases *mounts.Bases
 }
 
-// Above is the workspace and each directory above it.
+// Above returns the workspace and each directory above it.
 func (w *heldWorkspace) Above() ([]sandbox.Directory, error) { return w.bases.Above(w.pins.Held()[0]) }
 
-// Close lets it go.
+// Close releases the workspace.
 func (w *heldWorkspace) Close() error {
 	w.pins.Close()
 	return w.Dir.Close()

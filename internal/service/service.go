@@ -1,11 +1,12 @@
-// Package service knows how a watcher becomes a service of this machine: which file says so to systemd or launchd, where that
-// file goes, and what the manager is told.
+// Package service knows how to make a watcher a service of this machine: the file for systemd or launchd, the place of
+// that file, and the commands for the service manager.
 //
 //	plan, err := service.For(service.Machine{System: "linux", User: true, Program: "/usr/bin/watcher", Config: …, Home: …})
-//	err = plan.Put()                         // the file, unless one lies there that is not ours
+//	err = plan.Put()                         // writes the file, unless a foreign one is there
 //	for _, command := range plan.Start { … } // for the caller to run
 //
-// It promises that nothing but a plain path gets into the file, and that a file which it did not make is neither replaced nor removed.
+// The package promises that it puts only plain paths into the file, and that it neither replaces nor removes a file
+// that it did not make.
 package service
 
 import (
@@ -22,36 +23,36 @@ import (
 	"torno/internal/atomicfile"
 )
 
-// Machine is what a plan depends on.
+// Machine holds the facts that a plan depends on.
 type Machine struct {
-	System  string // as runtime.GOOS says it
-	User    bool   // a service of one person
-	Program string // the watcher, by an absolute path
-	Config  string // its configuration; "" for the usual one
+	System  string // the operating system, as in runtime.GOOS
+	User    bool   // a service of one person, and not of the machine
+	Program string // the absolute path of the watcher
+	Config  string // the watcher's configuration; "" for the usual one
 	Home    string
 	UID     int
 }
 
-// Plan is a service on one machine.
+// Plan describes a service on one machine: its file, and commands for the service manager.
 type Plan struct {
 	Path   string // of the file
 	Text   string // of the file
-	Config string // that the service reads
-	User   bool   // it is a service of one person
+	Config string // the configuration that the service reads
+	User   bool   // a service of one person
 	Start  [][]string
 	Stop   [][]string
-	Forget [][]string // behind the removal of the file
-	Ask    []string   // what the manager says of it
-	Reason string     // a command that says why it does not start
+	Forget [][]string // to run after the file has been removed
+	Ask    []string   // shows the service's status
+	Reason string     // a command that shows why the service does not start
 }
 
-// mark is in each file that we made, and tells ours from others.
+// mark is a text in each file that this package made. It tells such a file from foreign ones.
 const mark = "Made by `watcher service install`"
 
-// plain are paths that mean the same to a unit, to a property list and to a shell.
+// plain matches paths that mean the same in a unit, in a property list and in a shell.
 var plain = regexp.MustCompile(`^/[A-Za-z0-9_./@+,-]*$`)
 
-// For plans the service of a machine.
+// For returns the plan of a service for this machine.
 func For(m Machine) (Plan, error) {
 	for _, path := range []string{m.Program, m.Home, m.Config} {
 		if path != "" && !plain.MatchString(path) {
@@ -69,7 +70,7 @@ func For(m Machine) (Plan, error) {
 	return system(m)
 }
 
-// The name of the unit, and where the units of contrib think programs and configuration are.
+// The name of the unit, and the paths of program and configuration in the units of contrib.
 const (
 	unit         = "torno-watcher.service"
 	contribDir   = "/usr/local/bin/watcher"
@@ -102,7 +103,8 @@ func user(m Machine) (Plan, error) {
 	}, err
 }
 
-// launchd keeps the Linux machine up in which the watcher lives: on a Mac nothing else is for it to do.
+// launchd returns the plan for a Mac. The watcher lives in a Linux machine there, and the service only keeps that
+// machine up.
 func launchd(m Machine) (Plan, error) {
 	const label = "dev.torno.vm"
 	text, err := read("launchd/"+label+".plist", "", "/Users/me", m.Home)
@@ -125,16 +127,16 @@ func or(first, second string) string {
 	return second
 }
 
-// read is a file of contrib behind a head, with words replaced.
+// read returns a file of contrib after a head, with words replaced. replaced holds pairs of old and new words.
 func read(name, head string, replaced ...string) (string, error) {
 	text, err := contrib.Services.ReadFile(name)
 	return head + strings.NewReplacer(replaced...).Replace(string(text)), err
 }
 
-// ErrForeign says that a file is there that we did not make.
+// ErrForeign means that the file is there, but was not made by this package.
 var ErrForeign = errors.New("was not made by `watcher service install`")
 
-// Put writes the file, and says whether it is another one than before.
+// Put writes the file, and reports whether its content has changed.
 func (p Plan) Put() (changed bool, err error) {
 	earlier, err := p.ours()
 	switch {
@@ -150,7 +152,7 @@ func (p Plan) Put() (changed bool, err error) {
 	return err == nil, err
 }
 
-// Remove removes the file.
+// Remove removes the file, unless it is foreign.
 func (p Plan) Remove() error {
 	if _, err := p.ours(); err != nil {
 		return err
@@ -158,7 +160,7 @@ func (p Plan) Remove() error {
 	return os.Remove(p.Path)
 }
 
-// State says of the file: "current", "outdated" for one of another version, or "missing".
+// State returns the state of the file: "current", "outdated" if it differs from the plan, or "missing".
 func (p Plan) State() (string, error) {
 	there, err := p.ours()
 	switch {
@@ -172,7 +174,7 @@ func (p Plan) State() (string, error) {
 	return "outdated", nil
 }
 
-// ours is what the file holds, if it is one of ours.
+// ours returns the content of the file, or ErrForeign if this package did not make it.
 func (p Plan) ours() ([]byte, error) {
 	info, err := os.Lstat(p.Path)
 	if err != nil {

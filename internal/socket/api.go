@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Errors are the errors that an API's callers tell apart, by their code on the wire.
+// Errors holds the errors that an API's callers tell apart, by their code on the wire.
 type Errors map[string]KnownError
 
-// KnownError is one of Errors, with the status of its reply.
+// KnownError is an error of Errors, with the HTTP status of its reply.
 type KnownError struct {
 	Err    error
 	Status int
@@ -26,14 +26,15 @@ type KnownError struct {
 // failure is the body of every reply that is not 200.
 type failure struct {
 	Error string `json:"error"`
-	Code  string `json:"code,omitempty"` // one of Errors
+	Code  string `json:"code,omitempty"` // a key of Errors
 }
 
-// answersEnd is how long requests under way may take to end with the context. A call that hangs in the kernel ends with nothing.
+// answersEnd is how long requests under way may take to end after ctx is done. Nothing ends a call that hangs in the
+// kernel.
 const answersEnd = 2 * time.Second
 
-// ServeAPI answers until ctx is done, and removes the socket. When it returns no request is answered any more: what they use may be closed
-// then.
+// ServeAPI answers requests until ctx is done, then removes the socket. After it has returned, no request is answered
+// any more, so the caller may close the things that requests use.
 func ServeAPI(ctx context.Context, listener net.Listener, dir, name string, api http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler: api, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
@@ -60,7 +61,7 @@ func ServeAPI(ctx context.Context, listener net.Listener, dir, name string, api 
 	return fmt.Errorf("serve the control socket: %w", err)
 }
 
-// Reply sends a body, or err where there is one.
+// Reply sends body, or err if there is one.
 func (known Errors) Reply(w http.ResponseWriter, body any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
@@ -68,7 +69,7 @@ func (known Errors) Reply(w http.ResponseWriter, body any, err error) {
 		w.WriteHeader(cmp.Or(known[code].Status, http.StatusInternalServerError))
 		body = failure{err.Error(), code}
 	}
-	// When the client is gone, nothing is left to do with the error.
+	// If this fails, the client is gone, and nothing is left to do.
 	_ = json.NewEncoder(w).Encode(body)
 }
 

@@ -12,24 +12,24 @@ import (
 	"net/url"
 )
 
-// The bounds of what another program says. It may be one that a stranger has taken over, as the model gateway.
+// The bounds of another program's messages. A stranger may have taken over that program, for example the model gateway.
 const (
-	maxMessage = 1 << 20 // a reply, or one of a stream or of a list
+	maxMessage = 1 << 20 // bytes of a reply, or of one message of a stream or of a list
 	maxFailure = 64 << 10
-	maxListed  = 20_000 // messages of a list: a short one takes much more room when it is decoded
+	maxListed  = 20_000 // messages of a list, because a short message takes much more room when it is decoded
 )
 
-// ErrTooLong is the end of a reply, or of a message of a stream, that passes its bound.
+// ErrTooLong means that a reply, or a message of a stream, exceeds its bound.
 var ErrTooLong = errors.New("it is longer than any that this program takes")
 
 // Client calls the API of a program that serves it on a socket.
 type Client struct {
 	http    *http.Client
-	program string // for errors: "watcher"
+	program string // for errors, such as "watcher"
 	errors  Errors
 }
 
-// NewClient returns a client. program names the program that answers, in errors; dial connects to it.
+// NewClient returns a client. program is the other program's name in errors; dial connects to that program.
 func NewClient(program string, known Errors, dial func(context.Context) (net.Conn, error)) *Client {
 	return ClientOver(program, known, &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
@@ -37,15 +37,15 @@ func NewClient(program string, known Errors, dial func(context.Context) (net.Con
 	})
 }
 
-// ClientOver is NewClient over another transport.
+// ClientOver returns a client like NewClient, but uses the given transport.
 func ClientOver(program string, known Errors, transport http.RoundTripper) *Client {
 	return &Client{&http.Client{Transport: transport}, program, known}
 }
 
-// Close closes the connections that wait for another call.
+// Close closes the connections that no call is using.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call makes a call and decodes its reply. Without a body, body is nil.
+// Call makes a call and decodes its reply. If body is nil, the call has no body.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
 	reply, err := c.open(ctx, method, path, body)
 	if err != nil {
@@ -87,7 +87,8 @@ func List[T any](ctx context.Context, c *Client, method, path string) (all []T, 
 	return all, nil
 }
 
-// Stream makes a call whose reply is many messages, which may come over a long time. The caller closes it.
+// Stream makes a call whose reply is a series of messages, which may come over a long time. The caller closes the
+// Stream.
 func (c *Client) Stream(ctx context.Context, path string) (*Stream, error) {
 	reply, err := c.open(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -96,16 +97,16 @@ func (c *Client) Stream(ctx context.Context, path string) (*Stream, error) {
 	return &Stream{reply, newMessages(reply)}, nil
 }
 
-// Stream is a reply of many messages.
+// Stream is a reply that consists of many messages.
 type Stream struct {
 	io.Closer
 	messages *messages
 }
 
-// Next decodes the next message. Behind the last one it returns io.EOF.
+// Next decodes the next message. After the last message it returns io.EOF.
 func (s *Stream) Next(into any) error { return s.messages.next(into, maxMessage) }
 
-// messages are what the other program says, read one after the other.
+// messages reads the other program's messages one after the other.
 type messages struct {
 	left io.LimitedReader
 	in   *json.Decoder
@@ -126,7 +127,7 @@ func (m *messages) next(into any, most int64) error {
 	return err
 }
 
-// Text is a body that is sent as it is. Every other one is sent as JSON.
+// Text is a body that is sent as it is. Any other body is sent as JSON.
 type Text []byte
 
 func encode(body any) (io.Reader, error) {
@@ -141,7 +142,7 @@ func encode(body any) (io.Reader, error) {
 	}
 }
 
-// open makes a call and returns its reply, for the caller to read and to close.
+// open makes a call and returns its reply, which the caller reads and closes.
 func (c *Client) open(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	sent, err := encode(body)
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *Client) open(ctx context.Context, method, path string, body any) (io.Re
 	}
 	response, err := c.http.Do(request)
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		return nil, e.Err // the method and the address around it mean nothing to the caller
+		return nil, e.Err // without the method and the address, which mean nothing to the caller
 	}
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (c *Client) open(ctx context.Context, method, path string, body any) (io.Re
 	return nil, &remoteError{said.Error, c.errors[said.Code].Err}
 }
 
-// remoteError is an error from the other program: its text, and the error that its code stands for.
+// remoteError is an error from the other program: its text, and the error for its code.
 type remoteError struct {
 	text  string
 	known error

@@ -1,10 +1,12 @@
-// Package socket makes the unix sockets on which programs of Torno listen, and tells which user connects to them. It also
-// has what the APIs on them share: HTTP and JSON, and errors that keep their type on the way to the client.
+// Package socket makes the unix sockets on which Torno's programs listen, and tells which user connects to them. It
+// also has the common parts of the APIs on them: HTTP and JSON, and errors that keep their type on the way to the
+// client.
 //
 //	listener, err := socket.Listen(dir, "control.sock", 0o600)
 //	operators := socket.OperatorsOnly(listener)
 //
-// A path that is longer than the kernel takes is reached all the same where the system lets a directory be named by its handle.
+// If the system lets us name a directory by its handle, as Linux does, a socket works even if its path is longer than
+// the kernel accepts.
 package socket
 
 import (
@@ -17,8 +19,8 @@ import (
 	"path/filepath"
 )
 
-// Listen makes a socket in a directory that only we may write. It replaces a socket that is there: the caller makes sure that
-// no process listens on that one.
+// Listen makes a socket in a directory that only we may write. It replaces an existing socket; the caller makes sure
+// that no process listens on the old socket.
 func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	path, done, err := reachable(dir, name)
 	if err != nil {
@@ -41,8 +43,8 @@ func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	return ours, nil
 }
 
-// OperatorsOnly drops connections of other users than root and our own. The file's mode keeps them out already; a second
-// lock costs nothing.
+// OperatorsOnly drops connections from users other than root and our own user. The file's mode already keeps them out;
+// a second lock costs nothing.
 func OperatorsOnly(listener net.Listener) net.Listener { return operatorsOnly{listener} }
 
 type operatorsOnly struct{ net.Listener }

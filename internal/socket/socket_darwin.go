@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reachable is the socket's path.
+// reachable returns the socket's path.
 func reachable(dir, name string) (path string, done func(), err error) {
 	return filepath.Join(dir, name), func() {}, nil
 }
 
-// Dial connects to a socket in a directory: what the directory's owner has made there, and listens at. It looks at the name before it
-// connects; what is exchanged in between has to be a socket at which the same user listens.
+// Dial connects to a socket in a directory, if the directory's owner made the socket and listens on it. It looks at the
+// name before it connects. If the socket is exchanged in between, the new file must be a socket on which the same user
+// listens.
 func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
 	path := filepath.Join(dir, name)
 	above, err := os.Stat(dir)
@@ -48,7 +49,7 @@ func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
 	return conn, nil
 }
 
-// peerUID is the user at the other end of a connection.
+// peerUID returns the user at the other end of a connection.
 func peerUID(conn net.Conn) (uid int, err error) {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
@@ -66,7 +67,8 @@ func peerUID(conn net.Conn) (uid int, err error) {
 	return int(cred.Uid), nil
 }
 
-// setMode changes the mode of a socket: no sandbox here has its directory.
+// setMode changes the mode of a socket. It may go by name, because no sandbox on this system has the socket's
+// directory.
 func setMode(dir, name string, mode fs.FileMode) error {
 	return os.Chmod(filepath.Join(dir, name), mode)
 }

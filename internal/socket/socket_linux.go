@@ -14,8 +14,8 @@ import (
 	"torno/internal/socket/connect"
 )
 
-// reachable is a path of the socket that is short enough for the kernel, whatever the directory's length. done
-// must be called after it was used.
+// reachable returns a path of the socket that is short enough for the kernel, however long the directory's path is. The
+// caller calls done after it has used the path.
 func reachable(dir, name string) (path string, done func(), err error) {
 	held, err := os.Open(dir)
 	if err != nil {
@@ -24,8 +24,8 @@ func reachable(dir, name string) (path string, done func(), err error) {
 	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", held.Fd()), name), func() { held.Close() }, nil
 }
 
-// Dial connects to a socket in a directory: what the directory's owner has made there, and listens at. That user may be one whom we trust
-// less than ourselves, as root the model gateway.
+// Dial connects to a socket in a directory, if the directory's owner made the socket and listens on it. We may trust
+// that owner less than ourselves: for example, we are root and the owner is the model gateway's user.
 func Dial(_ context.Context, dir, name string) (net.Conn, error) {
 	held, err := os.Open(dir)
 	if err != nil {
@@ -41,7 +41,7 @@ func Dial(_ context.Context, dir, name string) (net.Conn, error) {
 	return net.FileConn(connected)
 }
 
-// peerUID is the user at the other end of a connection.
+// peerUID returns the user at the other end of a connection.
 func peerUID(conn net.Conn) (uid int, err error) {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
@@ -59,7 +59,8 @@ func peerUID(conn net.Conn) (uid int, err error) {
 	return int(cred.Uid), nil
 }
 
-// setMode changes the mode of a socket, and of nothing else: a sandbox that has the directory may be able to put a link there.
+// setMode changes the mode of a socket, and of nothing else: a sandbox that has the directory may be able to put a link
+// there.
 func setMode(dir, name string, mode fs.FileMode) error {
 	fd, err := unix.Open(filepath.Join(dir, name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

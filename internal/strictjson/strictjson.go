@@ -1,5 +1,6 @@
-// Package strictjson reads one JSON value into a struct, as a whole or not at all: a member that the struct does not have, or
-// anything behind the value, is an error. What a newer or a hostile writer adds is never half understood.
+// Package strictjson reads one JSON value into a struct, as a whole or not at all. It returns an error for a member
+// that the struct does not have, and for anything after the value. So an addition by a newer or a hostile writer is
+// never half understood.
 package strictjson
 
 import (
@@ -10,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// What is wrong with a text besides its JSON.
+// The errors of a text that encoding/json does not report.
 var (
 	ErrNotUTF8  = errors.New("is not UTF-8")
 	ErrTrailing = errors.New("something follows the value")
 )
 
-// Decode fills into from a text. Its errors are these and those of encoding/json.
+// Decode fills into from a text. It returns one of the errors above or an error of encoding/json.
 func Decode(text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return ErrNotUTF8

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Artifacts finds the files that are wanted. It reads nothing but regular files with one name that belong to the directory's owner
-// and have changed since: a child's link, or another user's file, is none.
+// Artifacts finds the files that match want. It reads only regular files that have one name, belong to the directory's
+// owner and have changed since want.Since. It ignores a child's link and another user's file.
 func (d *Dir) Artifacts(ctx context.Context, bounds Bounds, want Want) (Artifacts, error) {
 	m := newMeter(bounds)
 	c := collection{want: want, room: want.Bytes}
@@ -37,7 +37,7 @@ func (d *Dir) Artifacts(ctx context.Context, bounds Bounds, want Want) (Artifact
 	return c.found, err
 }
 
-// collection is what an Artifacts has come by.
+// collection is the result of an Artifacts call so far.
 type collection struct {
 	walk  *walk
 	want  Want
@@ -67,7 +67,7 @@ func (c *collection) look(e entry) {
 	c.found.Files = append(c.found.Files, a)
 }
 
-// matches says whether a path is wanted: below a pattern that ends with a slash, or as path.Match has it.
+// matches reports whether a path is wanted: it lies below a pattern that ends with a slash, or path.Match accepts it.
 func matches(pattern, name string) bool {
 	if strings.HasSuffix(pattern, "/") {
 		return strings.HasPrefix(name, pattern)
@@ -76,14 +76,14 @@ func matches(pattern, name string) bool {
 	return err == nil && is
 }
 
-// isPlain says whether a path can be told as it is: all of it, in characters that can be seen.
+// isPlain reports whether a path can be shown unchanged: it is complete and has only visible characters.
 func isPlain(name string) bool {
 	return utf8.ValidString(name) && !strings.HasPrefix(name, cutPath) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) })
 }
 
 var errNotOwn = errors.New("it is not a file of the child's")
 
-// read opens a file beneath its directory, and hashes it where there is room for that.
+// read opens a file below its directory. It hashes the file if that still fits into the bytes that may be read.
 func (c *collection) read(e entry) (a Artifact, err error) {
 	fd, err := open(e.in.fd, e.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, beneath)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *collection) read(e entry) (a Artifact, err error) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(file, st.Size))
 	if err != nil || n != st.Size {
-		return a, nil // it changes just now, or cannot be read: then it has no digest
+		return a, nil // the file is changing or cannot be read: leave out the digest
 	}
 	a.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return a, nil

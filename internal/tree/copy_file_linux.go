@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// file copies a regular file that is held. It is opened through the handle, whose link in /proc leads to what is held and nowhere else:
-// by its name a device could have taken its place, and to open one is to use it.
+// file copies the regular file behind the handle pin. It opens the file through the handle, whose link in /proc leads
+// to exactly this file. If it used the name, a device could have taken the file's place, and merely opening a device is
+// already using it.
 func (c *copying) file(pin, to int, name, at string, st *unix.Stat_t) error {
 	from, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
@@ -38,16 +39,16 @@ func (c *copying) file(pin, to int, name, at string, st *unix.Stat_t) error {
 	return unix.UtimesNanoAt(made, "", []unix.Timespec{st.Mtim, st.Mtim}, unix.AT_EMPTY_PATH)
 }
 
-// fill copies a content, up to the size that it had when it was looked at. What a clone shares counts too: a child that writes to it
-// takes that room.
+// fill copies the content of a file, up to the size that the file had when it was looked at. Blocks that a clone shares
+// with the original count too, because a child that writes to the clone will take that room.
 func (c *copying) fill(from, made, to int, st *unix.Stat_t) error {
-	const block = 512 // of st_blocks, whatever the file system's is
+	const block = 512 // bytes in a unit of st_blocks, on every file system
 	if c.bounds.Bytes > 0 && c.Bytes+st.Blocks*block > c.bounds.Bytes {
 		return c.took(st.Blocks*block, to)
 	}
 	if unix.IoctlFileClone(made, from) == nil {
 		var is unix.Stat_t
-		if err := unix.Fstat(made, &is); err != nil { // it may have grown until it was cloned
+		if err := unix.Fstat(made, &is); err != nil { // it may have grown before it was cloned
 			return err
 		}
 		c.Cloned++
@@ -68,19 +69,19 @@ func (c *copying) fill(from, made, to int, st *unix.Stat_t) error {
 	return retry(func() error { return unix.Ftruncate(made, st.Size) })
 }
 
-// extent is the next part of a file that is no hole; an empty one where only a hole is left.
+// extent returns the next part of a file that is not a hole. The part is empty if only a hole is left.
 func extent(fd int, at, size int64) (data, end int64, err error) {
 	data, err = unix.Seek(fd, at, unix.SEEK_DATA)
 	switch {
 	case errors.Is(err, unix.ENXIO):
 		return size, size, nil
 	case errors.Is(err, unix.EINVAL):
-		return at, size, nil // this file system does not tell them apart
+		return at, size, nil // this file system does not tell holes from data
 	case err != nil:
 		return 0, 0, err
 	}
 	if end, err = unix.Seek(fd, data, unix.SEEK_HOLE); err != nil {
-		return size, size, nil //nolint:nilerr // it has shrunk since
+		return size, size, nil //nolint:nilerr // the file has shrunk since
 	}
 	return min(data, size), min(end, size), nil
 }
@@ -96,7 +97,7 @@ func (c *copying) pour(from, made, to int, at, end int64) error {
 			continue
 		}
 		if err != nil || n == 0 {
-			return err // at its end it has shrunk since
+			return err // if n is 0, the file has shrunk since
 		}
 		if err := c.took(int64(n), to); err != nil {
 			return err

@@ -7,21 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// part is where in a tree a directory lies, as far as that decides what of it is copied.
+// part says where in a tree a directory lies, as far as that decides which of its entries are copied.
 type part int
 
 const (
 	ordinary   part = iota // outside of git directories
 	gitTop                 // a git directory itself
-	gitObjects             // its objects
-	gitInside              // what else of it is copied
+	gitObjects             // the objects of a git directory
+	gitInside              // everything else in a git directory that is copied
 )
 
-// of says in which part a name of a directory lies. Without take it is left out, and why says it where that does not go without saying.
+// of returns the part in which a name of a directory lies. If take is false, the entry is left out; why gives the
+// reason unless it is obvious.
 //
-// Of a git directory there is a list of what is history and state, and no more: hooks, config, config.worktree, worktrees, modules,
-// commondir, info and all that git may learn to obey stay behind, and with them remotes and their passwords. Alternates lie in the
-// info of the objects; all else there git makes anew.
+// From a git directory it takes only a fixed list of history and state. Everything else stays behind: hooks, config,
+// config.worktree, worktrees, modules, commondir, info, and anything that git may learn to obey later. So remotes and
+// their passwords stay behind too. Alternates are named in the info directory of the objects, which is left out; git
+// makes the other files there anew.
 func (p part) of(name string) (next part, take bool, why string) {
 	switch p {
 	case gitTop:
@@ -44,7 +46,8 @@ func (p part) of(name string) (next part, take bool, why string) {
 	return ordinary, true, ""
 }
 
-// leadsAway says why what is no directory is left out, or "": a link in a git directory, and a .git that names another place.
+// leadsAway returns why an entry that is not a directory is left out, or "". It leaves out a link in a git directory,
+// and a .git that names another place.
 func (p part) leadsAway(name string, link bool) string {
 	if p == ordinary && strings.EqualFold(name, ".git") || p != ordinary && link {
 		return "it leads to a git directory elsewhere"
@@ -52,7 +55,7 @@ func (p part) leadsAway(name string, link bool) string {
 	return ""
 }
 
-// isGitDirectory says whether git takes a directory for one of its own.
+// isGitDirectory reports whether git would take a directory for a git directory.
 func isGitDirectory(fd int, name string) (bool, error) {
 	if strings.EqualFold(name, ".git") {
 		return true, nil

@@ -12,16 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CopyTo fills an empty directory with a copy of d, within bounds. All of it is done on one thread, whose rights As sets: they decide
-// what is read, and who owns the copy. A thread with root's rights is held to what the modes let user 0 read as an ordinary user.
+// CopyTo fills an empty directory with a copy of d, within bounds. It does everything on one thread. As sets the rights
+// of that thread, and these decide which files can be read and who owns the copy. If the thread has root's rights, the
+// copy still takes only files that user 0 could read as an ordinary user, by their modes.
 //
-// Only directories, regular files and links are copied; a link stays a link and is never followed. No device and no FIFO is opened,
-// whatever takes a file's place meanwhile. Set-id bits do not pass, holes stay holes, each name of a file becomes a file of its own, and
-// a file is copied up to the size that it had when it was opened. What is left out is counted, and the first few are named.
+// It copies only directories, regular files and links; a link stays a link and is never followed. It never opens a
+// device or a FIFO, whatever takes a file's place meanwhile. It drops set-id bits and keeps holes. Each name of a file
+// becomes a file of its own. A file is copied up to the size that it had when it was opened. Copied counts the entries
+// that are left out, and names the first few.
 //
-// A directory of git comes without hooks, settings, alternates and all else that leads out of it; see part.
+// A git directory comes without hooks, settings, alternates and everything else that leads out of it; see part.
 //
-// The copy is of no one moment: what changes meanwhile is copied as it was or as it is. An error means that the copy is not whole.
+// The copy does not show one moment: a file that changes meanwhile is copied either as it was or as it is. An error
+// means that the copy is not whole.
 func (d *Dir) CopyTo(ctx context.Context, to *os.File, bounds CopyBounds) (Copied, error) {
 	c := copying{ctx: ctx, bounds: bounds, buffer: make([]byte, copyBuffer)}
 	run := func() (err error) {
@@ -44,18 +47,18 @@ type copying struct {
 	ctx      context.Context
 	bounds   CopyBounds
 	deadline time.Time
-	began    time.Duration // of the thread's processor time
-	to       ID            // the directory that is filled, into which no copy goes
-	user     uint32        // whose rights to files the thread has
+	began    time.Duration // processor time that the thread had used at the start
+	to       ID            // the directory that is filled; it is never copied into itself
+	user     uint32        // the thread has this user's rights to files
 	entries  int64
-	unasked  int64 // bytes written since the free space was looked at
+	unasked  int64 // bytes written since the last look at the free space
 	buffer   []byte
 	Copied
 }
 
 const (
 	copyBuffer   = 256 << 10
-	maxCopyDepth = 256      // directories within each other, each of which is two open handles
+	maxCopyDepth = 256      // levels of directories; each level takes two open handles
 	askRoomEvery = 16 << 20 // bytes
 )
 
@@ -91,13 +94,14 @@ func (c *copying) run(d *Dir, to int) (err error) {
 	return c.directory(from, to, "", 0, ordinary)
 }
 
-// threadUser is the user whose rights to files this thread has. An impossible id changes nothing, and tells it.
+// threadUser returns the user whose rights to files this thread has. The call with an impossible id changes nothing and
+// returns the current user.
 func threadUser() (uint32, error) {
 	user, err := unix.SetfsuidRetUid(-1)
 	return uint32(user), err
 }
 
-// directory copies what is in an open directory.
+// directory copies the content of an open directory.
 func (c *copying) directory(from, to int, at string, depth int, in part) error {
 	l := level{fd: from, page: make([]byte, pageSize)}
 	for {
@@ -116,7 +120,7 @@ func (c *copying) directory(from, to int, at string, depth int, in part) error {
 		}
 		err = c.entry(from, to, name, path.Join(at, name), depth, next)
 		if errors.Is(err, unix.EEXIST) {
-			continue // a listing of a directory that is being changed may show a name twice
+			continue // while a directory is changing, its listing may show a name twice
 		}
 		if err != nil {
 			return fmt.Errorf("%q: %w", shownPath(path.Join(at, name)), err)
@@ -124,7 +128,7 @@ func (c *copying) directory(from, to int, at string, depth int, in part) error {
 	}
 }
 
-// goesOn is an error when a bound is reached.
+// goesOn returns an error when a bound is reached.
 func (c *copying) goesOn(to int) error {
 	switch b := c.bounds; {
 	case c.ctx.Err() != nil:
@@ -141,7 +145,7 @@ func (c *copying) goesOn(to int) error {
 	return nil
 }
 
-// took counts bytes that a copy takes.
+// took counts bytes that the copy takes. Every askRoomEvery bytes it asks whether there is room for more.
 func (c *copying) took(bytes int64, to int) error {
 	c.Bytes += bytes
 	c.unasked += bytes
@@ -154,7 +158,7 @@ func (c *copying) took(bytes int64, to int) error {
 	return c.askRoom(to)
 }
 
-// askRoom asks whether there is room for more.
+// askRoom asks bounds.Room whether there is room for more.
 func (c *copying) askRoom(to int) error {
 	c.unasked = 0
 	if c.bounds.Room == nil {
@@ -171,12 +175,12 @@ func (c *copying) askRoom(to int) error {
 	return c.bounds.Room(s)
 }
 
-// entry looks at a name once, and copies what it has found there.
+// entry looks at a name once and copies exactly the entry that it saw there.
 func (c *copying) entry(from, to int, name, at string, depth int, in part) error {
 	pin, err := open(from, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return nil // gone since
+		return nil // removed meanwhile
 	case errors.Is(err, unix.EXDEV):
 		c.leave(at, "it is on another file system")
 		return nil
@@ -215,7 +219,8 @@ func (c *copying) entry(from, to int, name, at string, depth int, in part) error
 
 const unreadable = "it cannot be read with the rights of the workspace's owner"
 
-// mayRead says whether modes let the thread's user read, where that is root, whom the kernel lets read everything.
+// mayRead reports whether the modes let the thread's user read an entry. It asks only if that user is root, because the
+// kernel lets root read everything.
 func (c *copying) mayRead(st *unix.Stat_t) bool {
 	if c.user != 0 || os.Geteuid() != 0 || st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return true
@@ -277,7 +282,8 @@ func (c *copying) subdirectory(pin, to int, name, at string, depth int, in part,
 	return unix.Fchmod(made, st.Mode&0o777|0o700)
 }
 
-// makeDirectory makes a directory and opens it. A directory of another user's was put in its place.
+// makeDirectory makes a directory and opens it. It fails if the opened directory belongs to another user: then somebody
+// put it in the place of ours.
 func (c *copying) makeDirectory(at int, name string) (int, error) {
 	if err := retry(func() error { return unix.Mkdirat(at, name, 0o700) }); err != nil {
 		return -1, err
@@ -311,7 +317,7 @@ func (c *copying) link(pin, to int, name, at string) error {
 	return nil
 }
 
-// leave leaves something out.
+// leave records an entry that is left out, unless why is "".
 func (c *copying) leave(at, why string) {
 	if why == "" {
 		return
@@ -321,7 +327,7 @@ func (c *copying) leave(at, why string) {
 	}
 }
 
-// shownPath is the end of a path that is too long to be shown.
+// shownPath returns a path, or only its end if it is too long to be shown.
 func shownPath(at string) string {
 	if len(at) > maxShown {
 		return cutPath + at[len(at)-maxShown+len(cutPath):]

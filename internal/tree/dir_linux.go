@@ -14,7 +14,7 @@ type Dir struct {
 	id   ID
 }
 
-// Reopen opens a directory once more, for reading, through a handle on it; the handle stays the caller's.
+// Reopen opens a directory once more, for reading, through a handle on it. The handle still belongs to the caller.
 func Reopen(on *os.File) (*Dir, error) {
 	fd, err := open(int(on.Fd()), ".", readDir, beneath)
 	if err != nil {
@@ -28,13 +28,13 @@ func Reopen(on *os.File) (*Dir, error) {
 	return d, nil
 }
 
-// ID says which directory it is.
+// ID returns the identity of the directory.
 func (d *Dir) ID() ID { return d.id }
 
 // Close closes the directory. No walk may be under way.
 func (d *Dir) Close() error { return d.file.Close() }
 
-// Space is what is free on its file system.
+// Space returns the free space of the directory's file system.
 func (d *Dir) Space() (Space, error) {
 	var st unix.Statfs_t
 	if err := retry(func() error { return unix.Fstatfs(int(d.file.Fd()), &st) }); err != nil {
@@ -59,7 +59,7 @@ func open(at int, name string, flags, resolve uint64) (fd int, err error) {
 	return fd, err
 }
 
-// retry calls again what a signal has interrupted.
+// retry repeats a call as long as signals interrupt it.
 func retry(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {

@@ -14,14 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Empty removes what lies in the directory name of a held directory, and says whether nothing is left there. The directory itself stays,
-// for the caller to remove by name: a directory that is empty is nobody's loss.
+// Empty removes the content of the directory called name in an open directory, and reports how much is left. The
+// directory itself stays. The caller removes it by name: even if another directory has taken the name by then, an empty
+// one is no loss.
 //
-// right looks at the directory, by a handle that no exchange of names changes, and says whether it is the one that is meant. Nothing
-// is followed: no link, and no mount. What the calling thread's user may not remove stays too.
+// right gets a handle on the directory, so a swap of names cannot fool it, and returns an error if this is not the
+// intended directory. Empty follows no link and enters no mount. Entries that the calling thread's user may not remove
+// stay too.
 //
-// However deep the tree is, two directories are open at most: a directory that is not empty is moved up to the top, and its turn comes.
-// So it can be cut off anywhere, and goes on where it was.
+// Empty keeps at most two directories open, however deep the tree is. It moves each directory that is not empty up to
+// the top and empties it there later. So a caller can stop it at any point, and the next call continues where it was.
 func Empty(ctx context.Context, parent *os.File, name string, right func(*os.File) error, bounds Bounds) (Emptied, error) {
 	pin, err := openFile(int(parent.Fd()), name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
@@ -46,13 +48,13 @@ type emptying struct {
 	bounds Bounds
 	top    *os.File
 	began  time.Time
-	prefix string // of the names that directories get at the top
-	moved  int    // how many have got one
-	looked int64  // at entries
+	prefix string // of the names that directories get when they move to the top
+	moved  int    // directories that got such a name
+	looked int64  // entries that were looked at
 	Emptied
 }
 
-// all goes through the top until nothing is there, or a pass has changed nothing.
+// all repeats passes over the top until nothing is left there or a pass changed nothing.
 func (e *emptying) all() (Emptied, error) {
 	for {
 		e.Left = 0
@@ -66,7 +68,7 @@ func (e *emptying) all() (Emptied, error) {
 	}
 }
 
-// over says whether a bound is reached.
+// over reports whether a bound is reached.
 func (e *emptying) over() bool {
 	if e.ctx.Err() != nil || e.bounds.Entries > 0 && e.looked >= e.bounds.Entries || e.bounds.Time > 0 && time.Since(e.began) >= e.bounds.Time {
 		e.Stopped = true
@@ -74,10 +76,11 @@ func (e *emptying) over() bool {
 	return e.Stopped
 }
 
-// pageOfNames is how many names of a directory are held at once.
+// pageOfNames is the number of a directory's names that are held at once.
 const pageOfNames = 256
 
-// pass removes what is in a directory, once. Each directory in it that is not empty is for directory to deal with.
+// pass goes through a directory once and removes its entries. It leaves each directory that is not empty to the
+// function directory.
 func (e *emptying) pass(dir *os.File, directory func(in *os.File, name string) error) error {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -103,10 +106,10 @@ func (e *emptying) pass(dir *os.File, directory func(in *os.File, name string) e
 	return nil
 }
 
-// remove removes an entry by its name in a held directory, whatever it is by then.
+// remove removes the entry that has the name in an open directory, whatever it is by then.
 func (e *emptying) remove(in *os.File, name string, directory func(*os.File, string) error) error {
 	err := unlink(in, name, 0)
-	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) { // EPERM is POSIX's word for a directory
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) { // POSIX wants EPERM here for a directory
 		err = unlink(in, name, unix.AT_REMOVEDIR)
 	}
 	switch {
@@ -121,7 +124,7 @@ func (e *emptying) remove(in *os.File, name string, directory func(*os.File, str
 	return nil
 }
 
-// subdirectory empties a directory of the top.
+// subdirectory empties a directory that lies at the top.
 func (e *emptying) subdirectory(top *os.File, name string) error {
 	pin, err := openFile(int(top.Fd()), name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
@@ -146,15 +149,15 @@ func (e *emptying) subdirectory(top *os.File, name string) error {
 	return nil
 }
 
-// moveUp moves a directory that is not empty to the top, whose later passes find it there. A mount cannot be moved. To be moved, a
-// directory has to be its owner's to write.
+// moveUp moves a directory that is not empty to the top, where a later pass finds it. A mount cannot be moved. The
+// kernel moves a directory only if its owner may write to it, so moveUp gives that right if it is missing.
 func (e *emptying) moveUp(in *os.File, name string) error {
 	for range 3 {
 		e.moved++
 		err := unix.Renameat2(int(in.Fd()), name, int(e.top.Fd()), e.prefix+strconv.Itoa(e.moved), unix.RENAME_NOREPLACE)
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
-			e.Left++ // at the top
+			e.Left++ // now left at the top
 			return nil
 		case errors.Is(err, unix.EEXIST):
 			continue
@@ -178,7 +181,7 @@ func unlink(in *os.File, name string, flags int) error {
 	return retry(func() error { return unix.Unlinkat(int(in.Fd()), name, flags) })
 }
 
-// openFile opens an entry of a held directory, and follows nothing.
+// openFile opens an entry of an open directory and follows no link.
 func openFile(at int, name string, flags uint64) (*os.File, error) {
 	fd, err := open(at, name, flags, beneath)
 	if err != nil {
@@ -187,10 +190,11 @@ func openFile(at int, name string, flags uint64) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// openPinned opens a directory for reading. Where it is shut to its owner, as a cache of modules is, it is opened to it first.
+// openPinned opens a directory for reading. If the directory is shut even to its owner, as in a cache of Go modules, it
+// first gives the owner all rights.
 func openPinned(pin *os.File) (*os.File, error) {
 	if info, err := pin.Stat(); err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		_ = unshut(pin) // of another user's directory what that one may not do fails
+		_ = unshut(pin) // fails for another user's directory; then its mode decides whether it can be opened
 	}
 	return openFile(int(pin.Fd()), ".", readDir)
 }
@@ -204,7 +208,7 @@ func makeWritable(in *os.File, name string) bool {
 	return unshut(pin) == nil
 }
 
-// unshut gives the owner of a held directory all rights to it. The link in /proc leads to what is held, and nowhere else.
+// unshut gives the owner of a pinned directory all rights to it. The link in /proc leads to exactly that directory.
 func unshut(pin *os.File) error {
 	return unix.Fchmodat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(pin.Fd())), 0o700, 0)
 }

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inspect measures the directory, takes the set-id bits off its files, and finds what its parent should know of. own are
-// the paths under which others know the directory: an absolute link to below one of them stays inside.
+// Inspect measures the directory, takes the set-id bits off its files, and finds the entries that the parent should
+// know about. own lists the paths under which others know the directory; an absolute link that points below one of them
+// stays inside.
 func (d *Dir) Inspect(ctx context.Context, bounds Bounds, own ...string) (Findings, error) {
 	m := newMeter(bounds)
 	i := inspection{own: own, several: make(map[ID]*several)}
@@ -29,16 +30,17 @@ func (d *Dir) Inspect(ctx context.Context, bounds Bounds, own ...string) (Findin
 	return i.found, err
 }
 
-// inspection is what an Inspect has come by.
+// inspection is the result of an Inspect call so far.
 type inspection struct {
 	walk    *walk
 	own     []string
 	found   Findings
 	several map[ID]*several
-	target  [unix.PathMax]byte // of the link that is looked at
+	target  [unix.PathMax]byte // of the link that is being looked at
 }
 
-// several is a set-id file with several names. Only when all of them were seen in the directory does it belong to it alone.
+// several is a set-id file with several names. Only when the walk has seen all of them is it certain that none lies
+// outside the directory.
 type several struct {
 	first string
 	seen  uint32
@@ -68,7 +70,7 @@ func (i *inspection) look(e entry) {
 	}
 }
 
-// note counts, and names the first few.
+// note counts an entry, and records the path of the first few.
 func (i *inspection) note(f *Finding, e entry) {
 	if len(f.Names) < maxNames {
 		f.Names = append(f.Names, i.walk.path(e.name))
@@ -76,7 +78,7 @@ func (i *inspection) note(f *Finding, e entry) {
 	f.Count++
 }
 
-// setID clears the bits of a file, at the last of its names.
+// setID clears the set-id bits of a file. If the file has several names, it does so at the last of them.
 func (i *inspection) setID(e entry) {
 	if e.stat.Nlink > 1 && !i.lastName(e) {
 		return
@@ -88,7 +90,7 @@ func (i *inspection) setID(e entry) {
 	}
 }
 
-// lastName says whether all names of a file were seen by now.
+// lastName reports whether all names of a file have been seen by now.
 func (i *inspection) lastName(e entry) bool {
 	id := statID(e.stat)
 	file := i.several[id]
@@ -97,7 +99,7 @@ func (i *inspection) lastName(e entry) bool {
 			i.note(&i.found.SetID, e)
 			return false
 		}
-		file = &several{first: i.walk.path(e.name)} // which names will be left is only known at the end
+		file = &several{first: i.walk.path(e.name)} // remember the path now; only the end shows which files have unseen names
 		i.several[id] = file
 	}
 	if file.seen++; file.seen < e.stat.Nlink {
@@ -107,7 +109,7 @@ func (i *inspection) lastName(e entry) bool {
 	return true
 }
 
-// settle tells of the files that have names which were not seen.
+// settle reports the files that have unseen names.
 func (i *inspection) settle() {
 	f := &i.found.SetID
 	for _, file := range i.several {
@@ -118,8 +120,8 @@ func (i *inspection) settle() {
 	}
 }
 
-// clearSetID changes exactly the file that was looked at, if it is unchanged: beneath its directory, through no link,
-// without opening it.
+// clearSetID changes exactly the file that was looked at, if the file is unchanged. It reaches the file below its
+// directory, through no link and without opening it.
 func clearSetID(e entry) error {
 	fd, err := open(e.in.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)
 	if err != nil {
@@ -130,15 +132,16 @@ func clearSetID(e entry) error {
 	if err := unix.Fstat(fd, &now); err != nil {
 		return err
 	}
-	links := uint64(now.Nlink) // it is that on some processors already
+	links := uint64(now.Nlink) // on some processors it already is a uint64
 	if now.Ino != e.stat.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG || links > uint64(e.stat.Nlink) {
 		return unix.ESTALE
 	}
 	return retry(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), now.Mode&0o7777&^setIDs) })
 }
 
-// leadsOut says whether a link may lead out of the directory. Up first and then down stays inside, if it does not go up
-// by more than it lies deep, since any other link on its way is looked at too; up after down can be anywhere.
+// leadsOut reports whether a link may lead out of the directory. A path that first goes up and then down stays inside,
+// as long as it does not go up more levels than the link lies deep; any other link on its way is checked as well. A
+// path that goes up after it went down can lead anywhere.
 func (i *inspection) leadsOut(e entry) bool {
 	n, err := unix.Readlinkat(e.in.fd, e.name, i.target[:])
 	if err != nil {
@@ -155,7 +158,7 @@ func (i *inspection) leadsOut(e entry) bool {
 	return goesUp(target, depth)
 }
 
-// below is a path as seen from the directory, if it begins with a name of the directory.
+// below returns a path relative to the directory, if the path begins with one of the directory's own names.
 func below(own []string, target []byte) ([]byte, bool) {
 	for _, name := range own {
 		if rel, ok := bytes.CutPrefix(target, []byte(name)); ok && (len(rel) == 0 || rel[0] == '/') {
@@ -165,7 +168,7 @@ func below(own []string, target []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// goesUp says whether a path goes up by more than depth, or after it has gone down.
+// goesUp reports whether a path goes up by more than depth levels, or goes up after it went down.
 func goesUp(path []byte, depth int) bool {
 	down := false
 	for part := range bytes.SplitSeq(path, []byte("/")) {

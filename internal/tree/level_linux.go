@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// level is a directory on the way from the root of a walk to where it is. Only the lowest ones are open; the others are
-// put away, and found again through "..", if that is still the same directory.
+// level is a directory on the way from the root of a walk to its current place. Only the lowest levels are open. The
+// others are put away; the walk finds them again through "..", if that still leads to the same directory.
 type level struct {
 	name string
 	id   ID
 	fd   int    // -1 while it is put away
 	page []byte // as the kernel filled it; nil while it is put away
-	rest []byte // what of it was not read yet
-	next int64  // where the directory goes on after what was read
+	rest []byte // the unread part of the page
+	next int64  // where the directory continues after the names that were read
 }
 
-// pageSize is how much of a directory is read at once.
+// pageSize is the number of bytes that one read of a directory asks for.
 const pageSize = 8 << 10
 
 // read returns the next name, or "" at the end.
@@ -39,7 +39,7 @@ func (l *level) read() (name string, err error) {
 	}
 }
 
-// The parts of a linux_dirent64 that count.
+// Offsets of the used fields in a linux_dirent64.
 const (
 	direntNext   = 8
 	direntLength = 16
@@ -61,15 +61,15 @@ func (l *level) take() (name string, err error) {
 		raw = raw[:end]
 	}
 	if len(raw) == 0 {
-		return "", errDirent // a name of nothing would look like the end
+		return "", errDirent // an empty name would look like the end
 	}
 	return string(raw), nil
 }
 
 var errDirent = fmt.Errorf("the kernel's listing of a directory is malformed: %w", unix.EIO)
 
-// findAgain opens a directory that was put away, as the one above below, and goes on where it was. It says whether that is
-// the same directory still.
+// findAgain reopens a directory that was put away, as the parent of below, and continues its listing. It reports
+// whether the parent is still the same directory.
 func (l *level) findAgain(below *level, page []byte) bool {
 	fd, err := open(below.fd, "..", readDir, noLinks)
 	if err != nil {

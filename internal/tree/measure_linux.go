@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blockSize is the unit of st_blocks, whatever the file system's own blocks are.
+// blockSize is the unit of st_blocks, however large the file system's own blocks are.
 const blockSize = 512
 
-// maxLinked bounds how many files with several names are remembered. Beyond it each name counts for its share, which is
-// right as long as all of its names are in the directory.
+// maxLinked bounds the number of files with several names that are remembered. Beyond it each name counts for its share
+// of the file; the sum is right as long as all names are in the directory.
 const maxLinked = 65_536
 
-// Measure says how much the directory holds, the directory itself included. It stops when a bound is exceeded.
+// Measure returns how much the directory holds, including the directory itself. It stops when a bound is exceeded.
 func (d *Dir) Measure(ctx context.Context, bounds Bounds) (Usage, error) {
 	m := newMeter(bounds)
 	w := walk{ctx: ctx, bounds: bounds, visit: func(e entry) { m.count(e.stat) }, full: m.full}
@@ -27,7 +27,7 @@ func (d *Dir) Measure(ctx context.Context, bounds Bounds) (Usage, error) {
 	return m.Usage, err
 }
 
-// meter adds up what a walk comes by.
+// meter adds up the sizes that a walk finds.
 type meter struct {
 	Usage
 	bounds Bounds
@@ -56,7 +56,7 @@ func (m *meter) add(bytes, changed int64) {
 	}
 }
 
-// share is what one of several names of a file counts for.
+// share returns the bytes to count for one name of a file that has several.
 func (m *meter) share(st *unix.Statx_t, bytes int64) int64 {
 	id := statID(st)
 	switch {
@@ -70,7 +70,7 @@ func (m *meter) share(st *unix.Statx_t, bytes int64) int64 {
 	}
 }
 
-// root counts the directory's own blocks: a long list of names is something too.
+// root counts the directory's own blocks, because a long list of names takes space too.
 func (m *meter) root(d *Dir) {
 	var st unix.Stat_t
 	if unix.Fstat(int(d.file.Fd()), &st) == nil {
@@ -82,7 +82,8 @@ func statID(st *unix.Statx_t) ID {
 	return ID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
 }
 
-// time takes the processor time of f: a child that makes a walk slow must not make the next one late.
+// time runs f and measures the processor time that it uses. The caller plans its next walk by that. Elapsed time would
+// not do: a child that makes a walk slow must not make the next one late.
 func (m *meter) time(f func() error) error {
 	if !m.bounds.Humble {
 		runtime.LockOSThread()
@@ -91,7 +92,7 @@ func (m *meter) time(f func() error) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: an ordinary user's thread cannot get its priority back, so it ends here
+		runtime.LockOSThread() // and never unlocked: an ordinary user's thread cannot raise its priority again, so the thread ends here
 		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), lowest)
 		done <- m.timed(f)
 	}()

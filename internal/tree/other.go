@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Dir only lets the rest of the program compile; there is never one.
+// Dir only lets the rest of the program compile. No Dir exists on this system.
 type Dir struct{}
 
 func Reopen(*os.File) (*Dir, error)                         { return nil, ErrNeedsLinux }

@@ -5,69 +5,69 @@ import (
 	"time"
 )
 
-// ErrNeedsLinux is what everything here returns on another system.
+// ErrNeedsLinux is the error of every function here on other systems.
 var ErrNeedsLinux = errors.New("looking at workspaces by handle needs Linux")
 
-// ID says which directory or file it is.
+// ID identifies a directory or a file.
 type ID struct{ Dev, Ino uint64 }
 
 // Space is the free space of a file system for users other than root.
 type Space struct {
 	Dev   uint64
 	Bytes int64
-	Files int64 // -1 where the file system has no fixed number of them
+	Files int64 // -1 if the file system has no fixed number of files
 }
 
-// Bounds end a walk. A bound of 0 does not count, except that the depth is always bounded.
+// Bounds end a walk. A bound of 0 does not count, but the depth is always bounded.
 type Bounds struct {
-	Bytes     int64         // a walk that has found more than this
-	Entries   int64         // or has looked at more than this many names
-	Time      time.Duration // or has begun so long ago
-	Processor time.Duration // or has used so much of a processor, which no load of others makes come earlier
-	Since     time.Time     // what changed since then counts as Fresh
+	Bytes     int64         // the walk has found more bytes than this
+	Entries   int64         // or has looked at more names than this
+	Time      time.Duration // or has taken longer than this
+	Processor time.Duration // or has used more processor time; the load of other programs does not bring this bound closer
+	Since     time.Time     // files that changed since then count as Fresh
 	Humble    bool          // the walk gives way to everything else on the machine
 }
 
-// Seen is what a walk has covered.
+// Seen reports how much a walk covered.
 type Seen struct {
 	Entries int64
 	Stopped bool  // a bound was reached, and there may be more
 	Missed  int64 // directories that could not be looked into
-	Deep    bool  // something lies deeper than MaxDepth, and was not looked at
+	Deep    bool  // something lies deeper than MaxDepth and was not looked at
 }
 
-// Whole says whether everything was seen.
+// Whole reports whether everything was seen.
 func (s Seen) Whole() bool { return !s.Stopped && s.Missed == 0 && !s.Deep }
 
-// MaxDepth is how many levels of directories are looked at. No path can name a file below that many.
+// MaxDepth is the number of directory levels that a walk looks at. A file that lies deeper cannot be named by any path.
 const MaxDepth = 2048
 
-// Usage is how much a directory holds.
+// Usage reports how much a directory holds.
 type Usage struct {
 	Seen
-	Bytes int64         // what is allocated, once for each file however many names it has
-	Fresh int64         // the part of it in files that changed since Bounds.Since
-	Cost  time.Duration // what the walk used of a processor
+	Bytes int64         // allocated bytes; each file counts once, however many names it has
+	Fresh int64         // the bytes of files that changed since Bounds.Since
+	Cost  time.Duration // processor time that the walk used
 }
 
-// Finding counts files of one kind and names the first few, as paths below the directory. A path longer than maxShown is cut
-// at its front, and begins with ".../". The names are the child's: quote them.
+// Finding counts files of one kind and names the first few, as paths below the directory. A path longer than maxShown
+// loses its beginning and gets ".../" instead. The names are the child's: quote them.
 type Finding struct {
 	Count int64
 	Names []string
 }
 
-// How many of them a Finding names, and how many bytes of each.
+// Bounds of a Finding: the number of names, and the bytes of each.
 const (
 	maxNames = 5
 	maxShown = 512
 )
 
-// Findings are what a child has left that its parent should know of.
+// Findings are the things in a directory that the child's parent should know about.
 type Findings struct {
 	Usage
-	Cleared Finding // files that had set-id bits
-	SetID   Finding // files that still have them: they have a name outside, or we may not
+	Cleared Finding // files whose set-id bits were removed
+	SetID   Finding // files that still have them: they have a name outside, or we may not change them
 	Devices Finding
 	FIFOs   Finding
 	Sockets Finding
@@ -76,27 +76,27 @@ type Findings struct {
 
 // Want says which files are artifacts.
 type Want struct {
-	Patterns []string  // as path.Match has them, relative to the directory; one that ends with a slash is all below it
-	Since    time.Time // only what has changed since, by the file system's own time
+	Patterns []string  // for path.Match, relative to the directory; a pattern that ends with a slash means everything below
+	Since    time.Time // only files that changed since then, by the file system's own time
 	Number   int       // of files that are named
 	Bytes    int64     // that are read in all
 }
 
-// Artifact is a file that a child has made or changed. Its path is the child's.
+// Artifact is a file that a child made or changed. Its path is the child's.
 type Artifact struct {
 	Path   string
 	Size   int64
-	SHA256 string // "" where it was not read, because there is too much
+	SHA256 string // "" if the file was not read, for instance because it is too big
 }
 
-// Artifacts are those that were found, by path.
+// Artifacts are the files that were found, sorted by path.
 type Artifacts struct {
 	Seen
 	Files []Artifact
-	Left  int64 // that match, and are left out: too many, no plain names, or not the child's own
+	Left  int64 // matching files that are left out: too many, no plain name, or not the child's own
 }
 
-// Emptied is what became of a directory that was to be emptied.
+// Emptied reports what Empty did to a directory.
 type Emptied struct {
 	Removed int64 // entries
 	Left    int64 // entries that could not be removed
@@ -109,28 +109,28 @@ type CopyBounds struct {
 	Entries   int64
 	Time      time.Duration
 	Processor time.Duration
-	Room      func(Space) error        // says now and then whether there is room for more; nil where that is not asked
-	As        func(func() error) error // calls with the rights of the user who reads and owns; nil for the thread's
-	NoGit     bool                     // directories of git are left out without a word
+	Room      func(Space) error        // asked now and then; returns an error if there is no room for more; nil: never asked
+	As        func(func() error) error // calls with the rights of the user who reads and owns; nil: the thread's rights
+	NoGit     bool                     // git directories are left out without a word
 }
 
-// Copied is what was copied.
+// Copied reports the result of a copy.
 type Copied struct {
 	Files, Directories, Links int64
 	Bytes                     int64 // that are allocated, or shared with the original
 	Cloned                    int64 // files that share their blocks with the original
-	Git                       int64 // directories of git, of which hooks, settings and what leads out of them stay behind
+	Git                       int64 // git directories, copied without hooks, settings and anything that leads out of them
 	Left                      []LeftOut
 	LeftCount                 int64
 }
 
-// LeftOut is something that was not copied. The path is a stranger's: quote it.
+// LeftOut is an entry that was not copied. The path is a stranger's: quote it.
 type LeftOut struct{ Path, Why string }
 
-// maxLeft is how much of what was left out is named.
+// maxLeft is the number of left-out entries that are named.
 const maxLeft = 20
 
-// NoCopyError says why no copy is made, or which bound it has reached.
+// NoCopyError says why no copy is made, or which bound the copy reached.
 type NoCopyError struct{ Why string }
 
 func (e *NoCopyError) Error() string { return e.Why }

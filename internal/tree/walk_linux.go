@@ -15,17 +15,17 @@ type walk struct {
 	ctx      context.Context
 	bounds   Bounds
 	deadline time.Time
-	visit    func(entry) // of every name
-	full     func() bool // whether the visitor has had enough
+	visit    func(entry) // called for every name
+	full     func() bool // reports whether the visitor has had enough
 
 	levels []*level
 	pages  [][]byte // not in use
 	seen   Seen
-	began  time.Duration // of the thread's processor time
-	stat   unix.Statx_t  // of the entry that is looked at
+	began  time.Duration // processor time that the thread had used at the start
+	stat   unix.Statx_t  // of the entry that is being looked at
 }
 
-// entry is a name that the walk has come by, and what is there. It is good during the visit.
+// entry is a name that the walk found, with the facts about it. It is valid only during the visit.
 type entry struct {
 	in   *level
 	name string
@@ -34,11 +34,11 @@ type entry struct {
 
 const (
 	maxOpen    = 32 // directories that are open at once
-	checkEvery = 64 // entries between looks at the processor's clock
+	checkEvery = 64 // entries between two looks at the processor time
 	wanted     = unix.STATX_TYPE | unix.STATX_MODE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS | unix.STATX_CTIME
 )
 
-// run walks d. Where the processor's time is bounded, the goroutine has its thread to itself.
+// run walks d. If the processor time is bounded, the goroutine must have locked its thread.
 func (w *walk) run(d *Dir) (Seen, error) {
 	w.began = threadTime()
 	if w.bounds.Time > 0 {
@@ -76,7 +76,7 @@ func (w *walk) loop() error {
 	return nil
 }
 
-// over says whether a bound is reached.
+// over reports whether a bound is reached.
 func (w *walk) over() bool {
 	switch {
 	case w.bounds.Entries > 0 && w.seen.Entries > w.bounds.Entries, w.full():
@@ -89,19 +89,19 @@ func (w *walk) over() bool {
 	return w.seen.Stopped
 }
 
-// look visits what is at a name, and goes down into a directory.
+// look visits the entry that has a name, and goes down if it is a directory.
 func (w *walk) look(at *level, name string) {
 	st := &w.stat
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
 	err := retry(func() error { return unix.Statx(at.fd, name, flags, wanted, st) })
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return // gone since
+		return // removed meanwhile
 	case err != nil:
 		w.seen.Missed++
 		return
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
-		return // something of the host's, in which no child writes
+		return // something of the host's; no child writes there
 	}
 	w.visit(entry{at, name, st})
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -121,7 +121,7 @@ func (w *walk) descend(at *level, name string) {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		w.seen.Missed++
 	}
-	// Whatever else is wrong: it is not the directory any more that it was, or it is another mount.
+	// Any other error means: it is no longer the same directory, or it is another mount.
 }
 
 func (w *walk) push(name string, fd int) {
@@ -155,7 +155,8 @@ func (w *walk) putAway(l *level) {
 	l.fd, l.page, l.rest = -1, nil, nil
 }
 
-// pop goes up by one level. When the directory was moved meanwhile, what is above it is not to be found from here.
+// pop goes up by one level. If the directory was moved meanwhile, its former parent cannot be found from here, and the
+// walk ends.
 func (w *walk) pop() {
 	below := w.levels[len(w.levels)-1]
 	w.levels = w.levels[:len(w.levels)-1]
@@ -176,8 +177,8 @@ func (w *walk) close() {
 	}
 }
 
-// path is where an entry is below the directory that is walked, as it was found. Its cost does not grow with the depth: of
-// a long path only the end is shown.
+// path returns where an entry lies below the walked directory, as the walk found it. Its cost does not grow with the
+// depth, because it shows only the end of a long path.
 func (w *walk) path(name string) string {
 	size, first := len(name), len(w.levels)
 	for first > 1 && size+len(w.levels[first-1].name) < maxShown-len(cutPath) {

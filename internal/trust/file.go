@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// OpenFile opens a regular file for reading, and makes sure that only trusted users can change where the path leads.
+// OpenFile opens a regular file for reading. It makes sure that only trusted users can change where the path leads.
 func (r Rule) OpenFile(path string) (*os.File, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

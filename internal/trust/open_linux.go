@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens what a path leads to, for lookups only, without following a link, and makes sure that only trusted users can
-// exchange it. The handle is the same file as long as it is open, whatever happens to the path.
+// Open opens the file or directory at a path, for lookups only, and follows no link. It makes sure that only trusted
+// users can exchange it. The open handle stays the same file, whatever happens to the path.
 func (r Rule) Open(path string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	fd, err := openHow(path, &how)
 	if errors.Is(err, unix.ELOOP) {
 		if refused := r.Check(path); refused != nil {
-			return nil, refused // which names the link
+			return nil, refused // this error names the link
 		}
 	}
 	if err != nil {
@@ -38,7 +38,7 @@ func openHow(path string, how *unix.OpenHow) (int, error) {
 	}
 }
 
-// checkHeld checks the path, and that it still leads to what was opened.
+// checkHeld checks the path, and that it still leads to the opened file.
 func (r Rule) checkHeld(file *os.File, path string) error {
 	if err := r.Check(path); err != nil {
 		return err

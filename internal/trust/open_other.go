@@ -4,7 +4,7 @@ package trust
 
 import "os"
 
-// Open opens what a path leads to, and makes sure that only trusted users can exchange it.
+// Open opens the file or directory at a path, and makes sure that only trusted users can exchange it.
 func (r Rule) Open(path string) (*os.File, error) {
 	if err := r.Check(path); err != nil {
 		return nil, err

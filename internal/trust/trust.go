@@ -1,17 +1,18 @@
-// Package trust decides whether users other than root and the watcher's own can replace a file or directory that the
-// watcher executes, takes orders from, or shows to a sandbox.
+// Package trust decides whether users other than root and the watcher's own user can replace a file or directory that
+// the watcher executes, takes orders from, or shows to a sandbox.
 //
 //	err := trust.Places().Check("/srv/rootfs")                // a path that the configuration names
-//	real, err := trust.Places().Follow("/etc/torno/watcher.yaml") // the same, where links may lead there
-//	real, err := trust.Programs(own).Follow("/usr/bin/runsc") // a program, with what the watcher itself was executed from
+//	real, err := trust.Places().Follow("/etc/torno/watcher.yaml") // the same, but links may lead there
+//	real, err := trust.Programs(own).Follow("/usr/bin/runsc") // a program; own is the watcher's own program
 //
-// Check promises, when it returns nil: the path leads through no link, the file and every directory above it belong to
-// trusted users, and no other user may write them. A directory with the sticky bit may be written by all users, because
-// there only the owner of an entry can move or remove it, and the owner of the entry is trusted. Check goes from the file up.
-// Once it has seen that only trusted users can change what is above, what it saw below cannot have changed, so the path leads
-// to the same file until a trusted user changes it.
+// If Check returns nil, it promises: the path leads through no link, trusted users own the file and every directory
+// above it, and no other user may write them. A directory with the sticky bit may be writable for all users, because
+// there only the owner of an entry can move or remove it, and the owner of the entry is trusted. Check goes from the
+// file up. Once it has seen that only trusted users can change the directories above, nothing that it saw below can
+// have changed. So the path leads to the same file until a trusted user changes it.
 //
-// A group may write where its only member is the owner: many systems give each user a private group of the user's own number.
+// A group may write if the owner is its only member: many systems give each user a private group with the user's own
+// number.
 package trust
 
 import (
@@ -27,16 +28,16 @@ import (
 // Rule says which users are trusted with a file.
 type Rule struct {
 	users []uint32
-	// alone says that only the owner may write the file, without any group, and that not all users may write into its
-	// directory, sticky or not.
+	// alone means that only the owner may write the file, and no group may. It also means that the file's directory may
+	// not be writable for all users, sticky or not.
 	alone bool
 }
 
-// Places is the rule for files and directories that the configuration names.
+// Places returns the rule for files and directories that the configuration names.
 func Places() Rule { return Rule{users: []uint32{0, uint32(os.Geteuid())}} }
 
-// Programs is the rule for programs that the watcher executes. The owner of the watcher's own program is trusted, because
-// that user can exchange the watcher itself.
+// Programs returns the rule for programs that the watcher executes. It also trusts the owner of the watcher's own
+// program, because that user can exchange the watcher itself.
 func Programs(own string) Rule {
 	r := Places()
 	r.alone = true
@@ -48,13 +49,13 @@ func Programs(own string) Rule {
 
 // Error says why another user could exchange a file.
 type Error struct {
-	Path string // the file, or the directory above it, that is not held
+	Path string // the file, or the directory above it, that another user could change
 	What string
 }
 
 func (e *Error) Error() string { return e.Path + " " + e.What }
 
-// Check makes sure that only trusted users can exchange what an absolute path leads to.
+// Check makes sure that only trusted users can exchange the file or directory at an absolute path.
 func (r Rule) Check(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -70,13 +71,14 @@ func (r Rule) Check(path string) error {
 	}
 }
 
-// maxLinks bounds how many links a path leads through, as the kernel does.
+// maxLinks bounds how many links a path may lead through, as the kernel does.
 const maxLinks = 40
 
-// Follow returns the path without links to which an absolute path leads. It makes sure that only trusted users can change
-// where it leads, and goes from the root down: once a directory is held, no other user can exchange what lies in it, so the
-// path leads there until a trusted user changes a step. With fs.ErrNotExist all that is there is held; follow it again once
-// the rest is made, because in a directory such as /tmp another user could have made it first.
+// Follow returns the path without links to which an absolute path leads. It makes sure that only trusted users can
+// change where the path leads. It goes from the root down: once it has checked a directory, no other user can exchange
+// the entries in it. So the path leads there until a trusted user changes a step. If Follow returns fs.ErrNotExist, it
+// has checked every part that exists. The caller must follow the path again after making the rest, because in a
+// directory such as /tmp another user could have made it first.
 func (r Rule) Follow(path string) (string, error) {
 	way, err := r.Way(path)
 	if err != nil {
@@ -92,7 +94,7 @@ func (r Rule) Way(path string) (way []string, err error) {
 	for len(names) > 0 {
 		name := names[0]
 		names = names[1:]
-		next := filepath.Join(at, name) // which takes "" and "." for at itself, and ".." for the directory above
+		next := filepath.Join(at, name) // Join takes "" and "." for at itself, and ".." for the directory above
 		info, err := os.Lstat(next)
 		if err != nil {
 			return nil, err
@@ -120,12 +122,12 @@ func (r Rule) Way(path string) (way []string, err error) {
 		names = append(strings.Split(target, "/"), names...)
 	}
 	if r.alone {
-		err = r.Check(at) // which knows the directory that the file lies in
+		err = r.Check(at) // Check also looks at the directory that holds the file
 	}
 	return append(way, at), err
 }
 
-// CheckFile makes sure that only trusted users own and may write a file that is open: its name is for the error.
+// CheckFile makes sure that only trusted users own and may write an open file. name is for the error.
 func (r Rule) CheckFile(name string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o020 != 0 {
 		return &Error{name, fmt.Sprintf("can be written by a group (mode %04o)", info.Mode().Perm())}
@@ -133,7 +135,7 @@ func (r Rule) CheckFile(name string, info fs.FileInfo) error {
 	return r.checkOne(name, info, true, false)
 }
 
-// checkOne looks at the file itself, or at a directory above it; direct is the directory that it lies in.
+// checkOne checks the file itself, or a directory above it. direct means the directory that holds the file.
 func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	owner := ownerOf(info)
 	written := othersWrite(at, info) || file && r.alone && info.Mode().Perm()&0o020 != 0
@@ -149,13 +151,13 @@ func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	return &Error{at, fmt.Sprintf("can be written by others than its owner (mode %04o)", info.Mode().Perm())}
 }
 
-// foreign is the error for a file of a user who is not trusted.
+// foreign returns the error for a file whose owner is not trusted.
 func foreign(at string, info fs.FileInfo) error {
 	return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the user of this program may lead there", ownerOf(info).Uid)}
 }
 
-// othersWrite says whether users other than the owner may write. With an access list, the group's bits are those of the
-// whole list.
+// othersWrite reports whether users other than the owner may write. If the file has an access list, the group's bits
+// are those of the whole list.
 func othersWrite(at string, info fs.FileInfo) bool {
 	owner := ownerOf(info)
 	switch mode := info.Mode().Perm(); {

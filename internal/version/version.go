@@ -1,6 +1,6 @@
-// Package version says which Torno this is. The Makefile sets Version from git; a program that was built without it asks
-// the build information that Go puts into every binary. It imports the standard library only, so that what is copied
-// into untrusted containers may use it.
+// Package version tells the version of this Torno. The Makefile sets Version from git. A program that was built in
+// another way takes the version from the build information that Go puts into every binary. The package imports only the
+// standard library, so that programs that are copied into untrusted containers may use it.
 package version
 
 import "runtime/debug"
@@ -8,7 +8,7 @@ import "runtime/debug"
 // Version is set with -ldflags "-X torno/internal/version.Version=v1.2.3".
 var Version string
 
-// String is the version, never empty: "v1.2.3", "v1.2.3-4-gabcdef0-dirty", "abcdef012345" or "unknown".
+// String returns the version, which is never empty: "v1.2.3", "v1.2.3-4-gabcdef0-dirty", "abcdef012345" or "unknown".
 func String() string { return orFromBuild(Version) }
 
 func orFromBuild(set string) string {
@@ -22,7 +22,7 @@ func orFromBuild(set string) string {
 	return fromBuild(info)
 }
 
-// fromBuild prefers the module's version, which go install writes down, to the commit.
+// fromBuild returns the module's version, which go install writes into the binary, or else the commit.
 func fromBuild(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

@@ -16,7 +16,8 @@ import (
 
 const handle = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// writeAnswer puts a file with the text at name, whole or not at all. It follows no link: the agent may have put one anywhere.
+// writeAnswer puts the text into the file name, whole or not at all. It follows no link: the agent may have put one
+// anywhere.
 func writeAnswer(name, text string) error {
 	dir, err := openDir(path.Dir(name))
 	if err != nil {
@@ -42,7 +43,7 @@ func writeAnswer(name, text string) error {
 	return nil
 }
 
-// openDir opens a directory step by step, each of which must be one and no link.
+// openDir opens a directory step by step. Each step must be a directory and no link.
 func openDir(dir string) (int, error) {
 	begin := "."
 	if path.IsAbs(dir) {

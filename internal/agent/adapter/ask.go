@@ -13,48 +13,48 @@ import (
 	"torno/internal/approval"
 )
 
-// maxAsks is how many questions of an agent's may wait at once.
+// maxAsks bounds how many questions of an agent may wait at once.
 const maxAsks = 16
 
-// asks are the questions of an agent that wait. Each has a name that is the agent's own, and the agent takes the first answer. Questions come
-// with the agent's output, decisions from the host.
+// asks holds the open questions of an agent. The agent chooses the name of each question, and takes the first answer to
+// it. Questions come with the agent's output, decisions come from the host.
 type asks struct {
 	on     bool              // the agent was told to ask
-	answer func(line []byte) // hands the agent an answer; it does not wait
+	answer func(line []byte) // sends the agent an answer without waiting
 
-	mu   sync.Mutex // guards what follows
-	over bool       // the agent is asked for no more, and gets no answer any more
+	mu   sync.Mutex // guards the fields below
+	over bool       // after the last turn: questions are dropped, and the agent gets no more answers
 	held map[string]held
 }
 
-// held is a question that waits.
+// held is an open question.
 type held struct {
 	approval.Call
 	answers
 	callID string
 }
 
-// line tells of the question.
+// line returns the line that reports the question to the host.
 func (h held) line(id string) agent.Line {
 	return agent.Line{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: h.callID, Name: h.Tool, Input: h.Arguments}}
 }
 
-// question is what an agent asks.
+// question is an agent's question whether it may use a tool.
 type question struct {
 	id, tool, callID string
 	input            json.RawMessage
-	never            string // why nobody can decide it
+	never            string // why nobody can decide it; "" if somebody can
 	answers          answers
 }
 
-// answers say how an agent is answered, in its own lines.
+// answers turns decisions into the agent's own lines.
 type answers interface {
 	grant(arguments json.RawMessage) []byte
 	deny(why string) []byte
 }
 
-// askArgs has Claude Code ask its controller before it uses a tool, where its arguments have it ask for nothing. What the workspace has in
-// its settings could approve everything, so they do not count.
+// askArgs makes Claude Code ask its controller before it uses a tool. The arguments from claudeArgs let it use every
+// tool without asking. The workspace's settings do not count, because they could approve everything.
 func askArgs(args []string) []string {
 	return append(slices.DeleteFunc(args, func(arg string) bool { return arg == skipPermissions }), "--permission-prompt-tool=stdio", "--setting-sources=user")
 }
@@ -71,13 +71,13 @@ type claudeControl struct {
 	} `json:"request"`
 }
 
-// controlOf reads a line that has a type of control.
+// controlOf reads a control_request or control_cancel_request line.
 func controlOf(text []byte) (c claudeControl) {
-	_ = json.Unmarshal(text, &c) // it was read once as an object
+	_ = json.Unmarshal(text, &c) // the caller has already read it as an object
 	return c
 }
 
-// control takes what Claude Code asks of its controller, and answers what is no question.
+// control takes a request of Claude Code to its controller. It refuses every request that is no question.
 func (a *asks) control(c claudeControl) []agent.Line {
 	id, answers := c.ID.v, claudeAnswers(c.ID.v)
 	switch {
@@ -100,7 +100,7 @@ func (a *asks) isOver() bool {
 	return a.over
 }
 
-// ask takes a question. What nobody can decide is denied at once.
+// ask takes a question. If nobody can decide it, ask denies it at once.
 func (a *asks) ask(q question) []agent.Line {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *asks) ask(q question) []agent.Line {
 	}
 	_, twice := a.held[id]
 	switch {
-	case twice: // an answer could be about either
+	case twice: // an answer could mean either question
 		a.answer(q.answers.deny("there is another question of this name"))
 		return append(a.forget(id), deniedAtOnce(tool, "there are two questions of one name")...)
 	case why != "":
@@ -139,7 +139,7 @@ func (a *asks) ask(q question) []agent.Line {
 	return []agent.Line{waits.line(id)}
 }
 
-// again tells once more which questions wait.
+// again returns the lines of all open questions once more.
 func (a *asks) again() (told []agent.Line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,7 +153,7 @@ func deniedAtOnce(tool, why string) []agent.Line {
 	return notice(fmt.Sprintf("%s was denied: %s", name(tool), why))
 }
 
-// end drops the questions of an agent that has ended its last turn.
+// end drops all open questions, because the agent's last turn has ended.
 func (a *asks) end() (told []agent.Line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -179,8 +179,8 @@ func (a *asks) forget(id string) []agent.Line {
 	return []agent.Line{{Kind: agent.AskGone, Ask: id}}
 }
 
-// decide hands a decision to the agent, once. With a grant go the arguments that were approved, byte for byte. A decision about another
-// call than the one that waits denies that one.
+// decide hands a decision to the agent, once. A grant carries the approved arguments, byte for byte. If the decision is
+// about another call than the waiting one, decide denies the waiting one.
 func (a *asks) decide(d agent.Decision) agent.Line {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -203,7 +203,7 @@ func (a *asks) decide(d agent.Decision) agent.Line {
 	return told
 }
 
-// claudeAnswers answer a question of this name.
+// claudeAnswers is the name of a question. It answers that question in Claude Code's form.
 type claudeAnswers string
 
 func (id claudeAnswers) grant(arguments json.RawMessage) []byte {
@@ -224,12 +224,12 @@ type claudeDenial struct {
 	Message  string `json:"message"`
 }
 
-// claudeAnswer is the line that answers a question.
+// claudeAnswer returns the line that answers a question.
 func claudeAnswer(id string, response any) []byte {
 	return claudeResponse(map[string]any{"subtype": "success", "request_id": id, "response": response})
 }
 
-// claudeCannot answers a request that this controller does not know. Without an answer the agent would wait.
+// claudeCannot refuses a request that this controller does not know. Without an answer the agent would wait.
 func claudeCannot(id string) []byte {
 	return claudeResponse(map[string]any{"subtype": "error", "request_id": id, "error": "this controller does not take such requests"})
 }
@@ -239,7 +239,7 @@ func claudeResponse(response map[string]any) []byte {
 	to := json.NewEncoder(&line)
 	to.SetEscapeHTML(false) // canonical arguments stay as they are
 	if err := to.Encode(map[string]any{"type": "control_response", "response": response}); err != nil {
-		panic(err) // canonical arguments and texts have a form in JSON
+		panic(err) // canonical arguments and texts can always be encoded
 	}
 	return line.Bytes()
 }

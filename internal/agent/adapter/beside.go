@@ -17,22 +17,23 @@ import (
 	"torno/internal/massgen/remains"
 )
 
-// beside follows the files in which an agent says what it does, beside what it prints. The agent owns them, so each is opened as what a
-// hostile one has left: no links, no pipes, one name, up to a bound. The main goroutine owns it.
+// beside follows the files in which an agent reports its work, in addition to its output. The agent owns these files
+// and may be hostile. So each file must be no link and no pipe, have only one name, and is read only up to a bound. The
+// main goroutine owns beside.
 type beside struct {
 	m    *massgen
 	tell func([]agent.Line)
 
 	root  *os.Root // the working directory
 	begun time.Time
-	old   map[attempt]bool // from before the agent began
+	old   map[attempt]bool // attempts from before the agent began
 
 	now    attempt
-	seen   bool // there was one
+	seen   bool // an attempt was found, and now holds it
 	events *os.File
 	offset int64
 	lines  splitter
-	status os.FileInfo // of the status that was read last
+	status os.FileInfo // file info of the status that was read last
 	said   map[string]bool
 
 	looked, scanned time.Time
@@ -40,13 +41,13 @@ type beside struct {
 }
 
 const (
-	lookEvery = 25 * time.Millisecond  // at the events
-	scanEvery = 250 * time.Millisecond // for all else
-	mostALook = 1 << 20                // bytes, so that what is printed has its turn
-	all       = int64(1) << 62         // that there is
+	lookEvery = 25 * time.Millisecond  // between two looks at the events
+	scanEvery = 250 * time.Millisecond // between two looks at everything else
+	mostALook = 1 << 20                // bytes in one look, so that the agent's output gets its turn
+	all       = int64(1) << 62         // no bound
 )
 
-// begin looks at what is there before the agent begins.
+// begin notes the attempts that exist before the agent begins.
 func (b *beside) begin(tell func([]agent.Line), acknowledge func(agent.Input, error)) (err error) {
 	if b.root, err = openRoot("."); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (b *beside) tooLong(length int64) {
 	b.tell(notice(fmt.Sprintf("an event of %d bytes is left out: %d are taken", length, maxLine)))
 }
 
-// once tells a fault of a file's one time.
+// once reports a fault of the files, but each text only one time.
 func (b *beside) once(text string) {
 	if !b.said[text] && len(b.said) < maxTroubles {
 		b.said[text] = true
@@ -73,10 +74,10 @@ func (b *beside) once(text string) {
 	}
 }
 
-// maxTroubles bounds what is told of files that cannot be read.
+// maxTroubles bounds how many faults of the files are reported.
 const maxTroubles = 16
 
-// look takes what is new, if it is time to, and says whether the agent has said anything.
+// look reads new reports, if it is time for that. It reports whether the agent has said anything new.
 func (b *beside) look(now time.Time) (news bool) {
 	if now.Sub(b.looked) < lookEvery {
 		return false
@@ -90,7 +91,8 @@ func (b *beside) look(now time.Time) (news bool) {
 	return news
 }
 
-// scan looks at the status, the session and the messages, and goes on to the next attempt, if there is one.
+// scan looks at the status, the session and the messages. It goes on to the next attempt, if there is one, and reports
+// whether it did.
 func (b *beside) scan() (news bool) {
 	b.inbox.look()
 	b.readSession()
@@ -100,7 +102,8 @@ func (b *beside) scan() (news bool) {
 	return b.advance()
 }
 
-// advance goes on to the next attempt, when all of the one before is told.
+// advance reports the rest of the current attempt and goes on to the next one. It does nothing and returns false if
+// there is no next attempt.
 func (b *beside) advance() bool {
 	next, there := b.next()
 	if !there {
@@ -113,7 +116,7 @@ func (b *beside) advance() bool {
 	return true
 }
 
-// next is the first attempt behind the current one.
+// next returns the first attempt after the current one.
 func (b *beside) next() (attempt, bool) {
 	for _, a := range attempts(b.root) {
 		if !b.old[a] && (!b.seen || b.now.before(a)) {
@@ -131,7 +134,8 @@ func (b *beside) leave() {
 	b.events, b.offset, b.status = nil, 0, nil
 }
 
-// open opens the events of an attempt, where there are any yet.
+// open opens the events of the current attempt, if there are any yet, and reads them. It reports whether it read
+// anything.
 func (b *beside) open() bool {
 	at := path.Join(b.now.dir(), eventsFile)
 	file, _, err := beneath.OpenFile(b.root, at)
@@ -146,7 +150,7 @@ func (b *beside) open() bool {
 	return b.read(mostALook)
 }
 
-// read takes events, up to a bound.
+// read reads events, up to a bound, and reports whether it read anything.
 func (b *beside) read(most int64) (news bool) {
 	if b.events == nil {
 		return b.seen && b.open()
@@ -177,11 +181,11 @@ func (b *beside) read(most int64) (news bool) {
 	return news
 }
 
-// readStatus reads the status again where it has changed.
+// readStatus reads the status again if it has changed.
 func (b *beside) readStatus() {
 	at := path.Join(b.now.dir(), "status.json")
 	file, info, err := beneath.OpenFile(b.root, at)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrMoved) { // it is written anew each time
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrMoved) { // the agent writes it anew each time
 		return
 	}
 	if err != nil {
@@ -199,14 +203,14 @@ func (b *beside) readStatus() {
 	case more:
 		b.once(fmt.Sprintf("its status is not read: %s has more than %d bytes", at, remains.MaxStatus))
 	default:
-		if told, ok := b.m.status(data); ok { // of half a file the other half comes
+		if told, ok := b.m.status(data); ok { // a half-written file is read again when it changes
 			b.tell(told)
 		}
 	}
 	b.status = info
 }
 
-// maxNote is the longest file with nothing but a name.
+// maxNote is the longest file that contains only a name, in bytes.
 const maxNote = 1 << 10
 
 func (b *beside) readSession() {
@@ -216,10 +220,11 @@ func (b *beside) readSession() {
 	}
 }
 
-// mostAttempts bounds what is followed when the agent has ended: what it has left behind may go on.
+// mostAttempts bounds how many attempts beside follows after the agent's end: processes that the agent left behind may
+// go on.
 const mostAttempts = 64
 
-// end takes what is left when the agent has ended: no more than is there now.
+// end reads everything that is there when the agent has ended, and no more.
 func (b *beside) end() {
 	b.scan()
 	for range mostAttempts {

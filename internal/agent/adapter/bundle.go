@@ -17,13 +17,14 @@ import (
 	"torno/internal/agent"
 )
 
-// A bundle is what an agent needs to go on, compressed with gzip: a line of JSON with the manifest, and then for each file a line with its
-// name and size, and its bytes. The agent before has written it, who may have been hostile: it is opened with the rights of the next one,
-// and puts nothing anywhere but files below the agent's own directory of sessions.
+// A bundle holds everything that an agent needs to go on, compressed with gzip. First comes the manifest, as a line of
+// JSON. Then comes, for each file, a line with its name and size, followed by its bytes. The earlier agent wrote the
+// bundle, and may have been hostile. So the bundle is opened with the rights of the next agent, and it can put nothing
+// anywhere except files below that agent's own directory of sessions.
 const (
 	bundleForm     = 1
 	maxUnpacked    = 64 << 20 // bytes of all files
-	maxSessionFile = 1000     // files, and entries that are looked at to find them
+	maxSessionFile = 1000     // files in a bundle, and directory entries that are looked at to find them
 	maxHeader      = 4096
 	maxDepth       = 8
 )
@@ -33,25 +34,25 @@ type manifest struct {
 	Form    int          `json:"torno_session"`
 	Agent   string       `json:"agent"`
 	Version string       `json:"version,omitempty"` // of the agent
-	Session string       `json:"session"`           // as the agent calls it
-	Spent   agent.Tokens `json:"spent"`             // in all turns, where the agent counts on
+	Session string       `json:"session"`           // the agent's own name for it
+	Spent   agent.Tokens `json:"spent"`             // in all turns, if the agent keeps counting from turn to turn
 }
 
-// sessions is where an agent has what it needs to go on, and how it is told to.
+// sessions describes where an agent keeps its sessions, and how the adapter tells it to go on with one.
 type sessions struct {
-	variable, fallback string // the directory's: of the environment, and below the home
-	here               bool   // the directory is the one in which the agent works
-	tree               string // in it, where sessions are
+	variable, fallback string // the directory: from this variable, or else this name below the home
+	here               bool   // the directory is the agent's working directory
+	tree               string // the directory within it that holds sessions
 	files              func(root *os.Root, session string) []string
-	version            func(root *os.Root, file string) string // that wrote a session's file; nil where the agent says it
+	version            func(root *os.Root, file string) string // that wrote a session's file; nil if the agent says it
 	resume             func(args []string, session string) []string
 }
 
-// session is what an agent's parser knows of the conversation.
+// session holds the facts that an agent's parser knows about the conversation.
 type session struct {
 	id, version string
-	earlier     string       // the version of the agent that began it; "" for a new one
-	spent       agent.Tokens // in all turns, for an agent that counts on
+	earlier     string       // the agent's version in the bundle; "" for a new conversation
+	spent       agent.Tokens // in all turns, if the agent keeps counting from turn to turn
 }
 
 type bundledFile struct {
@@ -59,7 +60,8 @@ type bundledFile struct {
 	Size int64  `json:"size"`
 }
 
-// isSessionID says whether a text may be an agent's name for a session. It becomes an argument and a part of file names.
+// isSessionID reports whether a text may be an agent's name for a session. The text becomes an argument and a part of
+// file names.
 func isSessionID(text string) bool {
 	if text == "" || len(text) > 64 || text[0] == '-' {
 		return false
@@ -72,7 +74,8 @@ func isSessionID(text string) bool {
 	return true
 }
 
-// isBundled says whether a file of a bundle may have a name: it lies in the agent's directory of sessions.
+// isBundled reports whether a bundle may contain a file of this name. The file must lie in the agent's directory of
+// sessions.
 func isBundled(name, tree string) bool {
 	steps := strings.Split(name, "/")
 	return fs.ValidPath(name) && len(name) <= 1024 && steps[0] == tree && len(steps) > 1 && len(steps) <= maxDepth && !strings.ContainsRune(name, 0)
@@ -81,7 +84,7 @@ func isBundled(name, tree string) bool {
 // errTooLong says that a session does not fit into a bundle.
 var errTooLong = errors.New("it is too long")
 
-// bounded is a buffer that refuses more than its bound.
+// bounded is a buffer that refuses to grow beyond its bound.
 type bounded struct {
 	bytes.Buffer
 
@@ -95,7 +98,7 @@ func (b *bounded) Write(data []byte) (int, error) {
 	return b.Buffer.Write(data)
 }
 
-// pack makes a bundle of files, of which the first one is needed and the others are left out where there is no room for them.
+// pack makes a bundle of files. The first file is needed. pack leaves out any other file for which there is no room.
 func pack(root *os.Root, m manifest, names []string) ([]byte, error) {
 	out := &bounded{most: agent.MaxBundle}
 	packed, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
@@ -110,7 +113,7 @@ func pack(root *os.Root, m manifest, names []string) ([]byte, error) {
 		var size int64
 		size, err = packFile(packed, root, name, room)
 		if i > 0 && errors.Is(err, errTooLong) && out.Len() < out.most/2 {
-			err = nil // nothing of it was written
+			err = nil // nothing of this file was written
 		}
 		room -= size
 	}
@@ -128,7 +131,7 @@ func writeHeader(to io.Writer, header any) error {
 	return err
 }
 
-// packFile adds a regular file. Of one that is written just now the lines that are whole are taken.
+// packFile adds a regular file. If the agent is writing the file just now, packFile takes only its whole lines.
 func packFile(to io.Writer, root *os.Root, name string, room int64) (int64, error) {
 	file, err := openRegular(root, name)
 	if err != nil {
@@ -149,7 +152,7 @@ func packFile(to io.Writer, root *os.Root, name string, room int64) (int64, erro
 	return size, err
 }
 
-// openRegular opens a file, and waits for nothing that lies in its place.
+// openRegular opens a regular file. It never waits, whatever lies under that name.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -165,10 +168,10 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return file, nil
 }
 
-// lastLines is where the end of the last whole line is looked for.
+// lastLines bounds how far before the end of a file wholeLines looks for the last newline, in bytes.
 const lastLines = 64 << 10
 
-// wholeLines is how much of a file is whole lines, of one that has lines of JSON; of others, all.
+// wholeLines returns how many bytes of a .jsonl file are whole lines. For any other file it returns the size.
 func wholeLines(file *os.File, name string) (int64, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -208,7 +211,7 @@ func open(from io.Reader) (m manifest, files *bufio.Reader, err error) {
 	return m, files, nil
 }
 
-// unpack puts the files of a bundle below a directory.
+// unpack writes the files of a bundle below a directory.
 func unpack(files *bufio.Reader, root *os.Root, tree string) error {
 	left := int64(maxUnpacked)
 	for n := 0; ; n++ {
@@ -249,7 +252,7 @@ func unpackFile(from io.Reader, root *os.Root, f bundledFile) error {
 	return errors.Join(err, file.Close())
 }
 
-// readHeader reads one line of JSON; io.EOF where nothing follows.
+// readHeader reads one line of JSON. It returns io.EOF if nothing follows.
 func readHeader(from *bufio.Reader, into any) error {
 	line, err := from.ReadSlice('\n')
 	if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -261,7 +264,8 @@ func readHeader(from *bufio.Reader, into any) error {
 	return json.Unmarshal(line, into)
 }
 
-// claudeFiles are the files of a session of Claude Code: its transcript, and what its subagents and tools have left beside it.
+// claudeFiles returns the files of a Claude Code session: its transcript, and the files that its subagents and tools
+// left beside it.
 func claudeFiles(root *os.Root, session string) []string {
 	projects := entries(root, "projects")
 	for _, project := range projects {
@@ -275,7 +279,7 @@ func claudeFiles(root *os.Root, session string) []string {
 	return nil
 }
 
-// codexFiles is the file of a session of Codex.
+// codexFiles returns the file of a Codex session.
 func codexFiles(root *os.Root, session string) []string {
 	found := walk(root, "sessions", func(name string) bool {
 		return strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, "-"+session+".jsonl")
@@ -283,19 +287,19 @@ func codexFiles(root *os.Root, session string) []string {
 	return found[:min(1, len(found))]
 }
 
-// entries are the names in a directory, a bounded number of them.
+// entries returns the names in a directory, up to a bound.
 func entries(root *os.Root, name string) []string {
 	dir, err := root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(maxSessionFile) // of a directory that cannot be read, what could be
+	names, _ := dir.Readdirnames(maxSessionFile) // after an error, use the names that were read
 	slices.Sort(names)
 	return names
 }
 
-// walk finds the regular files below a directory that are wanted. It looks at a bounded number of entries.
+// walk returns the wanted regular files below a directory. It looks at a bounded number of entries.
 func walk(root *os.Root, top string, wanted func(name string) bool) (found []string) {
 	dirs, looked := []string{top}, 0
 	for len(dirs) > 0 && looked < maxSessionFile {
@@ -317,7 +321,7 @@ func walk(root *os.Root, top string, wanted func(name string) bool) (found []str
 	return found
 }
 
-// rolloutVersion is the version that has begun a file of Codex's.
+// rolloutVersion returns the version of Codex that began a session's file.
 func rolloutVersion(root *os.Root, name string) string {
 	file, err := openRegular(root, name)
 	if err != nil {
@@ -325,7 +329,7 @@ func rolloutVersion(root *os.Root, name string) string {
 	}
 	defer file.Close()
 	first := make([]byte, 1<<20)
-	n, _ := file.Read(first) // of a file that cannot be read nothing is known
+	n, _ := file.Read(first) // nothing is known of an unreadable file
 	line, _, _ := bytes.Cut(first[:n], []byte("\n"))
 	var begin struct {
 		Payload struct {

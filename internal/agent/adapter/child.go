@@ -17,11 +17,11 @@ const readSize = 64 << 10
 
 // child is the agent's process.
 type child struct {
-	output int                  // what it prints; reading it does not block
-	closed bool                 // it has closed that, and goes on
-	ended  int                  // readable when it has ended
-	over   atomic.Bool          // the same, for a reader that never has to wait
-	end    chan unix.WaitStatus // then says how
+	output int                  // its standard output; reading does not block
+	closed bool                 // it has closed its output, but goes on
+	ended  int                  // becomes readable when it has ended
+	over   atomic.Bool          // the same, readable without waiting
+	end    chan unix.WaitStatus // gets its exit status when it has ended
 }
 
 // start starts the agent.
@@ -55,7 +55,7 @@ func (r *run) start(start Start) (*child, *Cannot) {
 	return c, nil
 }
 
-// withDefaults adds what the environment does not say.
+// withDefaults adds the defaults that the environment does not set.
 func withDefaults(env, defaults []string) []string {
 	for _, entry := range defaults {
 		name, _, _ := strings.Cut(entry, "=")
@@ -66,7 +66,7 @@ func withDefaults(env, defaults []string) []string {
 	return env
 }
 
-// pass gives the agent the signals that came to the group while it was not there.
+// pass sends the agent the signals that came to the process group before the agent was in it.
 func (r *run) pass(pid int) {
 	for sig, came := r.signal(); came; sig, came = r.signal() {
 		_ = unix.Kill(pid, sig) // an agent that has just ended needs none
@@ -85,7 +85,7 @@ func (c *child) wait(pid, ended int) {
 	unix.Close(ended)
 }
 
-// follow reads what the agent prints until it has ended, and then what is left of it.
+// follow reads the agent's output until the agent has ended, and then the rest of that output.
 func (r *run) follow(c *child) {
 	lines := splitter{most: maxLine, whole: r.take, tooLong: r.tooLong}
 	defer lines.end()
@@ -116,10 +116,11 @@ func (r *run) follow(c *child) {
 	}
 }
 
-// mostInPipe is the most that Linux lets a pipe hold, unless root has it otherwise.
+// mostInPipe is the most that Linux lets a pipe hold, unless root has changed the limit.
 const mostInPipe = 1 << 20
 
-// left is how much there is to read when the agent has ended. More may come: a process that it has left behind can print for ever.
+// left returns how many bytes wait in the pipe after the agent's end. The adapter reads no more than that, because a
+// process that the agent left behind can print for ever.
 func (c *child) left() int {
 	n, err := unix.IoctlGetInt(c.output, unix.TIOCINQ)
 	if err != nil {
@@ -128,7 +129,8 @@ func (c *child) left() int {
 	return n
 }
 
-// wait waits for output, and says whether the agent has ended.
+// wait waits for output, for input, or until it is time to look at the agent's files. It reports whether the agent has
+// ended.
 func (r *run) wait(c *child, begun time.Time) bool {
 	timeout := time.Duration(-1)
 	if r.quiet {
@@ -139,7 +141,7 @@ func (r *run) wait(c *child, begun time.Time) bool {
 	}
 	fds := []unix.PollFd{{Fd: int32(c.output), Events: unix.POLLIN}, {Fd: int32(c.ended), Events: unix.POLLIN}}
 	if c.closed {
-		fds[0].Fd = -1 // which is not waited for
+		fds[0].Fd = -1 // poll ignores it
 	}
 	if !r.ear.ended {
 		fds = append(fds, unix.PollFd{Fd: int32(unix.Stdin), Events: unix.POLLIN})
@@ -149,13 +151,14 @@ func (r *run) wait(c *child, begun time.Time) bool {
 		r.listen()
 	}
 	if n == 0 && err == nil && r.quiet && time.Since(begun) >= r.patience {
-		r.quiet = false // it is told once
+		r.quiet = false // report it only once
 		r.tellQuiet()
 	}
 	return n > 0 && fds[1].Revents != 0
 }
 
-// milliseconds are those of a timeout, rounded up so that it has passed when they have; -1 is without end.
+// milliseconds converts a timeout. It rounds up, so that the timeout has passed when the milliseconds have; -1 means no
+// timeout.
 func milliseconds(d time.Duration) int {
 	if d < 0 {
 		return -1
@@ -163,7 +166,7 @@ func milliseconds(d time.Duration) int {
 	return int((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// look follows the agent's files, where it has some.
+// look follows the agent's files, if it has any.
 func (r *run) look() {
 	if r.beside != nil && r.beside.look(time.Now()) {
 		r.quiet = false

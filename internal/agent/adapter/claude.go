@@ -11,7 +11,8 @@ import (
 
 const skipPermissions = "--dangerously-skip-permissions"
 
-// claudeArgs has Claude Code talk JSON both ways. A value is in one word with its flag, since some flags take every word that follows.
+// claudeArgs makes Claude Code talk JSON both ways. It joins each value to its flag in one word, because some flags
+// take every word that follows.
 func claudeArgs(model string, _ func(string) string) []string {
 	args := []string{"--print", "--input-format=stream-json", "--output-format=stream-json", "--verbose", skipPermissions}
 	if model != "" {
@@ -20,7 +21,7 @@ func claudeArgs(model string, _ func(string) string) []string {
 	return args
 }
 
-// claudeTask is the one line that Claude Code reads. A line that is no JSON would end it.
+// claudeTask turns a text into the one line that Claude Code reads. A line that is not JSON would end it.
 func claudeTask(task string) []byte {
 	type message struct {
 		Role    string `json:"role"`
@@ -31,12 +32,13 @@ func claudeTask(task string) []byte {
 		Message message `json:"message"`
 	}{"user", message{"user", task}})
 	if err != nil {
-		panic(err) // texts have a form in JSON
+		panic(err) // a text can always be encoded
 	}
 	return append(line, '\n')
 }
 
-// claudeSays is what Claude Code reads while it works. What was queued before an interrupt is not dropped by it.
+// claudeSays turns an input into lines that Claude Code reads while it works. An interrupt does not drop messages that
+// were queued before it.
 func claudeSays(in agent.Input) (lines [][]byte) {
 	if in.Kind == agent.Interrupt {
 		lines = append(lines, fmt.Appendf(nil, `{"type":"control_request","request_id":"torno-%d","request":{"subtype":"interrupt"}}`+"\n", in.N))
@@ -47,11 +49,11 @@ func claudeSays(in agent.Input) (lines [][]byte) {
 	return lines
 }
 
-// claude reads `claude --print --output-format stream-json`.
+// claude reads the output of `claude --print --output-format stream-json`.
 type claude struct {
 	said
 
-	greeted bool // the line that begins every turn has come
+	greeted bool // the line that begins every turn has come once
 	asks    asks
 }
 
@@ -78,7 +80,7 @@ type claudeBlock struct {
 	IsError  loose[bool]     `json:"is_error"`
 }
 
-// claudeMessage is what a model or a user says; in a line of the system's it is a text.
+// claudeMessage is a message of the model or the user. In a system line it is a plain text.
 type claudeMessage struct {
 	text string
 	list[claudeBlock]
@@ -91,12 +93,12 @@ func (m *claudeMessage) UnmarshalJSON(data []byte) error {
 	var whole struct {
 		Content blocks `json:"content"`
 	}
-	_ = json.Unmarshal(data, &whole) // what is no object has no content
+	_ = json.Unmarshal(data, &whole) // a value that is no object has no content
 	m.list = whole.Content.list
 	return nil
 }
 
-// blocks are the content of a message, which may be a mere text.
+// blocks is the content of a message, which may be a plain text.
 type blocks struct{ list[claudeBlock] }
 
 func (b *blocks) UnmarshalJSON(data []byte) error {
@@ -146,7 +148,7 @@ func (l *claudeLine) assistant() []agent.Line {
 			told = append(told, tell(agent.Line{Kind: agent.Text, Text: b.Text.v, Parent: l.Parent.v})...)
 		case kind == "thinking":
 			told = append(told, tell(agent.Line{Kind: agent.Thinking, Text: b.Thinking.v, Parent: l.Parent.v})...)
-		case strings.HasSuffix(kind, "tool_use"): // of ours, of the model's own server, of MCP
+		case strings.HasSuffix(kind, "tool_use"): // a tool of ours, of the model's own server, or of MCP
 			tool := agent.Tool{ID: b.ID.v, Name: b.Name.v, Input: b.Input}
 			told = append(told, tell(agent.Line{Kind: agent.ToolCall, Tool: &tool, Parent: l.Parent.v})...)
 		case strings.HasSuffix(kind, "tool_result"):
@@ -156,8 +158,8 @@ func (l *claudeLine) assistant() []agent.Line {
 	return append(told, l.cutShort()...)
 }
 
-// user tells what tools gave back. A text that the agent says in the user's place is a notice, but for a subagent's task, which its
-// call has told.
+// user reports tool results. A text that the agent says in the user's place becomes a notice. A subagent's task is left
+// out, because the call that started the subagent has already reported it.
 func (l *claudeLine) user() []agent.Line {
 	var told []agent.Line
 	for _, b := range l.Message.v {
@@ -184,7 +186,7 @@ func (l *claudeLine) cutShort() []agent.Line {
 	return notice(fmt.Sprintf("a message has more than %d parts; the rest of it is left out", maxElements))
 }
 
-// claudeSystem has the fields of system lines, each of which has some.
+// claudeSystem has the fields of all system lines. Each line has some of them.
 type claudeSystem struct {
 	Replay  loose[bool]        `json:"isReplay"`
 	Version loose[string]      `json:"claude_code_version"`
@@ -219,7 +221,7 @@ func (c *claude) system(l claudeLine) []agent.Line {
 	return nil
 }
 
-// greet tells once with what the agent works, and which of its servers it lacks.
+// greet reports, once, the agent's version and model, and which of its MCP servers failed.
 func (c *claude) greet(l claudeLine) []agent.Line {
 	if c.greeted {
 		return nil
@@ -247,7 +249,8 @@ type claudeResult struct {
 	Usage     loose[claudeTokens] `json:"usage"`
 }
 
-// ends tells the end of a turn. That it went well is in is_error alone: an answer of an API that failed is called success.
+// ends reports the end of a turn. Only is_error says whether the turn went well: Claude Code also calls a failed API
+// answer "success".
 func (c *claude) ends(l claudeLine) []agent.Line {
 	failed := l.Subtype.v != "success"
 	if l.IsError.v != nil {
@@ -264,7 +267,8 @@ func (c *claude) ends(l claudeLine) []agent.Line {
 	return append(told, c.result(text, failed)...)
 }
 
-// tokens are those of this turn, subagents included; of an agent that does not say those, the next best.
+// tokens returns the tokens of this turn, including subagents. If the agent does not report them, tokens returns the
+// next best count.
 func (l *claudeLine) tokens() (agent.Tokens, bool) {
 	switch {
 	case l.Since.there:
@@ -284,7 +288,7 @@ type claudeTokens struct {
 	Output  count `json:"output_tokens"`
 }
 
-// claudeModels adds up what was spent on each model.
+// claudeModels adds up the tokens spent on each model.
 type claudeModels struct {
 	agent.Tokens
 
@@ -293,7 +297,7 @@ type claudeModels struct {
 
 func (m *claudeModels) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	if begin, _ := decoder.Token(); begin != json.Delim('{') { // it is a whole value, so nothing can fail
+	if begin, _ := decoder.Token(); begin != json.Delim('{') { // data is a whole JSON value, so nothing can fail
 		return nil
 	}
 	var input, output, cached count

@@ -8,7 +8,7 @@ import (
 	"torno/internal/agent"
 )
 
-// codexArgs has Codex do one task, which it reads from standard input, and print JSON.
+// codexArgs makes Codex read one task from standard input, do it, and print JSON.
 func codexArgs(model string, env func(string) string) []string {
 	args := []string{"exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
 	args = append(args, codexSettings(env)...)
@@ -18,7 +18,7 @@ func codexArgs(model string, env func(string) string) []string {
 	return append(args, "-")
 }
 
-// serverArgs has Codex be a server. What else there is to say goes to it in requests.
+// serverArgs makes Codex run as a server. Everything else is sent to it in requests.
 func serverArgs(model string, env func(string) string) []string {
 	args := append([]string{"app-server"}, codexSettings(env)...)
 	if model != "" {
@@ -27,31 +27,31 @@ func serverArgs(model string, env func(string) string) []string {
 	return args
 }
 
-// codexSettings are those of every Codex. It takes the address of its model from no variable, and asks for plugins and sends metrics
-// unless it is told not to, for which it waits where there is no network.
+// codexSettings returns the arguments that every Codex gets. Codex takes the address of its model from no variable.
+// Unless it is told not to, it asks for plugins and sends metrics, and waits for both where there is no network.
 func codexSettings(env func(string) string) (args []string) {
 	if base := env("OPENAI_BASE_URL"); base != "" {
-		args = append(args, "-c", "openai_base_url="+string(inputOf(base))) // a text in JSON is one in TOML
+		args = append(args, "-c", "openai_base_url="+string(inputOf(base))) // a JSON string is also a TOML string
 	}
 	return append(args, "-c", "analytics.enabled=false", "--disable", "plugins")
 }
 
-// codexResume has Codex go on with a session.
+// codexResume changes the arguments so that Codex goes on with a session.
 func codexResume(args []string, session string) []string {
 	resumed := []string{args[0], "resume"}
 	resumed = append(resumed, args[1:len(args)-1]...)
 	return append(resumed, session, "-")
 }
 
-// codex reads `codex exec --json`.
+// codex reads the output of `codex exec --json`.
 type codex struct {
 	said
 
-	begun  map[string]bool // items whose call was told and whose result was not
+	begun  map[string]bool // items whose call was reported, but not yet their result
 	answer string          // what the model said last
 }
 
-// maxBegun bounds what is remembered of items that began.
+// maxBegun bounds how many begun items are remembered.
 const maxBegun = 1000
 
 type codexLine struct {
@@ -103,7 +103,7 @@ func (c *codex) line(text []byte) []agent.Line {
 	return told
 }
 
-// spends tells the tokens of a turn. Usage is of the thread: what its earlier turns have spent is not this one's.
+// spends reports the tokens of a turn. Codex counts the whole thread, so spends subtracts the tokens of earlier turns.
 func (c *codex) spends(now codexTokens) []agent.Line {
 	before := c.session.spent
 	c.session.spent = agent.Tokens{Input: sum(now.Input), Output: sum(now.Output), Cached: sum(now.Cached)}
@@ -138,10 +138,10 @@ type codexChange struct {
 	Kind loose[string] `json:"kind"`
 }
 
-// item tells a step of a turn: what the model said, or a tool, from its call to its result.
+// item reports a step of a turn: a text of the model, or a tool's call and its result.
 func (c *codex) item(l codexLine) []agent.Line {
 	var i codexItem
-	_ = json.Unmarshal(l.Item, &i) // one that is no object has no type
+	_ = json.Unmarshal(l.Item, &i) // an item that is no object has no type
 	completed := l.Type.v == "item.completed"
 	c.spoke = true
 	switch i.Type.v {
@@ -178,7 +178,7 @@ func (c *codex) item(l codexLine) []agent.Line {
 	return told
 }
 
-// tool is the call of an item; one of a kind that is not known has the whole item as its input.
+// tool returns the call of an item. For an item of an unknown kind, the whole item is the input.
 func (i *codexItem) tool(item json.RawMessage) *agent.Tool {
 	tool := &agent.Tool{ID: i.ID.v, Name: i.Type.v, Input: item}
 	switch i.Type.v {

@@ -10,7 +10,7 @@ import (
 	"torno/internal/agent"
 )
 
-// ends tells what the agent did not say itself, writes the answer, and returns the exit code.
+// ends reports a result if the agent gave none, writes the answer, and returns the exit code.
 func (r *run) ends(end unix.WaitStatus) int {
 	code := end.ExitStatus()
 	if end.Signaled() {
@@ -23,7 +23,7 @@ func (r *run) ends(end unix.WaitStatus) int {
 	if m.failed {
 		lost := r.lostSession()
 		if r.kind.files != nil {
-			lost = "" // the result says it
+			lost = "" // the result already says it
 		}
 		warn("%s failed: %s%s", r.kind.name, m.text, lost)
 		return orFailed(code)
@@ -39,7 +39,7 @@ func (r *run) ends(end unix.WaitStatus) int {
 	return code
 }
 
-// orFailed is the exit code of an agent that failed: its own, unless that says the opposite.
+// orFailed returns the exit code of an agent that failed: its own code, or 1 if its own code means success.
 func orFailed(code int) int {
 	if code == 0 {
 		return codeFailed
@@ -47,7 +47,7 @@ func orFailed(code int) int {
 	return code
 }
 
-// withoutResult says what has become of an agent that ended in the middle, and what can be done.
+// withoutResult explains that the agent ended without a result, and says how to go on.
 func (r *run) withoutResult(end unix.WaitStatus) string {
 	how := fmt.Sprintf("exit code %d", end.ExitStatus())
 	if end.Signaled() {
@@ -59,7 +59,7 @@ func (r *run) withoutResult(end unix.WaitStatus) string {
 		return why + "; its last trouble was: " + r.memory.trouble
 	case r.memory.understood:
 		return why + "; its standard error may say why"
-	case end.Signaled() || end.ExitStatus() > 128: // Claude Code says so that a signal has ended it
+	case end.Signaled() || end.ExitStatus() > 128: // Claude Code ends like this after a signal
 		return why + " and without a first line; see whether it reaches its model, and what its standard error says"
 	}
 	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and what its standard error says", why, r.kind.title)

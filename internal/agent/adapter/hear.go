@@ -12,21 +12,24 @@ import (
 	"torno/internal/agent"
 )
 
-// maxHeard is how many inputs wait for the agent to read them. The watcher sends fewer before it has an answer.
+// maxHeard bounds how many inputs wait for the agent to read them. The watcher sends fewer before it waits for an
+// acknowledgement.
 const maxHeard = 64
 
-// ear takes what the parent says, on standard input, and hands it to the agent. The main goroutine reads; one goroutine writes to the
-// agent, which may read slowly, and acknowledges what the agent's pipe has taken whole. What came twice is handed on once.
+// ear takes the parent's inputs from standard input and hands them to the agent. The main goroutine reads them. Another
+// goroutine writes them to the agent, which may read slowly, and acknowledges an input when the agent's pipe has taken
+// the whole of it. An input that comes twice is handed on once.
 type ear struct {
 	lines splitter
-	ended bool // standard input has
-	last  int  // the highest number that was taken
+	ended bool // standard input has ended
+	last  int  // the highest number taken so far
 	queue chan agent.Input
 
-	replies chan []byte // the agent's own lines of decisions, and what its server is asked
+	replies chan []byte // lines of the agent's own protocol: decisions, and requests to its server
 }
 
-// maxReplies is how many of them wait for the agent to read them. An agent that asks on without reading gets no more.
+// maxReplies bounds how many replies wait for the agent to read them. An agent that keeps asking without reading gets
+// no more.
 const maxReplies = 256
 
 func (r *run) newEar() *ear {
@@ -36,7 +39,7 @@ func (r *run) newEar() *ear {
 	return e
 }
 
-// listenToAgent has what the agent asks be answered: its server's requests, and its questions, where it was told to ask.
+// listenToAgent lets the adapter answer the agent: its server's requests, and its questions if it was told to ask.
 func (r *run) listenToAgent() {
 	if r.kind.server != nil {
 		r.kind.server.reply = r.reply
@@ -47,7 +50,7 @@ func (r *run) listenToAgent() {
 	}
 }
 
-// reply has the agent read a line of its own protocol. It does not wait.
+// reply queues a line of the agent's own protocol for the agent. It does not wait.
 func (r *run) reply(line []byte) {
 	select {
 	case r.ear.replies <- line:
@@ -56,7 +59,7 @@ func (r *run) reply(line []byte) {
 	}
 }
 
-// hear takes one line. A line that is no input was torn; the watcher sends it again.
+// hear takes one line from the watcher. A line that it cannot read was torn; the watcher sends it again.
 func (r *run) hear(line []byte) {
 	if agent.IsAskAgain(line) {
 		if r.kind.asks != nil {
@@ -101,7 +104,7 @@ func (r *run) hear(line []byte) {
 	}
 }
 
-// expect counts an input that waits. After the last turn there is none.
+// expect counts an input that waits. It returns false after the last turn, when no input can wait any more.
 func (r *run) expect() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +115,7 @@ func (r *run) expect() bool {
 	return true
 }
 
-// acknowledge tells the watcher what became of an input, and remembers it.
+// acknowledge tells the watcher whether the agent got an input, and remembers that.
 func (r *run) acknowledge(in agent.Input, err error) {
 	l := agent.Line{Kind: agent.Acknowledged, N: in.N}
 	l.Text, _ = cut(in.Text, mostSaid)
@@ -126,10 +129,10 @@ func (r *run) acknowledge(in agent.Input, err error) {
 	r.out.tell([]agent.Line{l})
 }
 
-// keptAnswers is how many answers are remembered. The watcher asks again for the last few, after its own restart.
+// keptAnswers bounds how many acknowledgements are remembered. After a restart the watcher asks again for the last few.
 const keptAnswers = 1024
 
-// repeat acknowledges once more what was taken before. An input that still waits is acknowledged later.
+// repeat acknowledges once more an input that was taken before. If the input still waits, it is acknowledged later.
 func (r *run) repeat(in agent.Input) {
 	r.mu.Lock()
 	l, known := r.known[in.N]
@@ -139,7 +142,7 @@ func (r *run) repeat(in agent.Input) {
 	}
 }
 
-// speak writes to the agent: its task, and what is said later, until its input is closed.
+// speak writes the task to the agent, and then inputs and replies, until over is closed.
 func (r *run) speak(task []byte, over <-chan struct{}) {
 	if _, err := r.task.Write(task); err != nil || !r.kind.converses {
 		_ = r.task.Close() // an agent that does not read its task ends, and says why itself
@@ -162,14 +165,14 @@ func (r *run) speak(task []byte, over <-chan struct{}) {
 	}
 }
 
-// heard says that an input does not wait any more.
+// heard notes that one input has stopped waiting.
 func (r *run) heard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waits--
 }
 
-// say hands an input to the agent, and calls done when it has it, or will not have it.
+// say hands an input to the agent. It calls done when the agent has the input, or never will.
 func (r *run) say(in agent.Input, done func(error)) {
 	if r.kind.server != nil {
 		r.kind.server.say(in, done)
@@ -189,7 +192,7 @@ func (r *run) say(in agent.Input, done func(error)) {
 
 const hearSize = 64 << 10
 
-// listen reads what has come on standard input.
+// listen reads once from standard input.
 func (r *run) listen() {
 	buf := make([]byte, hearSize)
 	n, err := unix.Read(unix.Stdin, buf)

@@ -16,10 +16,12 @@ import (
 	"torno/internal/agent"
 )
 
-// massgenInbox is where a MassGen finds what its parent says while it works. It takes a file away when it has it.
+// massgenInbox is the directory in which MassGen finds its parent's messages while it works. MassGen removes a file
+// when it has taken it.
 const massgenInbox = ".massgen/runtime_inbox"
 
-// inbox brings messages to an agent that takes them from files. The removal of a file is all that says it was taken.
+// inbox brings messages to an agent that takes them from files. Only the removal of a file shows that the agent has
+// taken it.
 type inbox struct {
 	root        *os.Root
 	acknowledge func(agent.Input, error)
@@ -37,19 +39,19 @@ type massgenMessage struct {
 	Content   string   `json:"content"`
 	Source    string   `json:"source"`
 	Timestamp string   `json:"timestamp"`
-	Targets   []string `json:"target_agents"` // all of the team
+	Targets   []string `json:"target_agents"` // none: the whole team
 }
 
-// empty removes what was said to an earlier run, which is not said to this one.
+// empty removes messages to an earlier run, so that this run does not get them.
 func (b *inbox) empty() {
 	for _, name := range entries(b.root, massgenInbox) {
 		if strings.HasPrefix(name, "msg_") {
-			_ = b.root.Remove(path.Join(massgenInbox, name)) // where that fails the agent reads an old message
+			_ = b.root.Remove(path.Join(massgenInbox, name)) // if this fails, the agent reads an old message
 		}
 	}
 }
 
-// take leaves a message for the agent.
+// take leaves a message in a file for the agent.
 func (b *inbox) take(in agent.Input) {
 	if in.Kind != agent.Message {
 		b.acknowledge(in, errNoInterrupt)
@@ -75,7 +77,7 @@ func (b *inbox) take(in agent.Input) {
 	b.waiting = append(b.waiting, left{in, file})
 }
 
-// look acknowledges what the agent has taken.
+// look acknowledges the messages that the agent has taken.
 func (b *inbox) look() {
 	b.waiting = slices.DeleteFunc(b.waiting, func(l left) bool {
 		_, err := b.root.Lstat(l.file)
@@ -87,7 +89,7 @@ func (b *inbox) look() {
 	})
 }
 
-// end takes back what the agent has not read when it has ended.
+// end takes back the messages that the agent had not read when it ended.
 func (b *inbox) end() {
 	b.look()
 	for _, l := range b.waiting {

@@ -14,41 +14,45 @@ type parser interface {
 	memory() *said
 }
 
-// errLate is what came when the agent had ended its last turn.
+// errLate refuses an input that came after the agent's last turn.
 var errLate = errors.New("it had ended its last turn")
 
-// kind is what is different from agent to agent.
+// kind holds everything that differs from agent to agent.
 type kind struct {
 	name  string
-	title string // with the version that is known to work
+	title string // its name, with the version that is known to work
 	args  func(model string, env func(string) string) []string
-	env   []string // what it has unless its environment says something of it
+	env   []string // variables that it gets unless its environment already has them
 	input func(task string) []byte
-	// converses is an agent that is given its task and then waits for more: its standard input is closed at its result.
+	// converses marks an agent that gets its task and then waits for more. After its result the adapter closes the
+	// agent's standard input.
 	converses bool
-	// says makes the agent's own lines of what its parent says while it works, and server is told it instead; files takes it from a file; without any it hears nothing then.
+	// says, server and files are three ways to give the agent its parent's messages while it works: says turns a
+	// message into the agent's own lines, server sends it to the agent's server, and with files the agent reads it from
+	// a file. An agent with none of the three hears nothing while it works.
 	says     func(agent.Input) [][]byte
 	server   *server
 	parser   parser
 	sessions sessions
-	// settings makes of settings what the agent reads; nil where it takes none.
+	// settings turns Settings into arguments and files for the agent; nil if it takes none.
 	settings func(s agent.Settings, asks bool, put put) (given, error)
-	asks     *asks // its questions, which are off; nil where it cannot ask
-	// files is an agent that tells what it does in files, and takes its task as an argument; nil for all others.
+	asks     *asks // its questions; off until it is told to ask; nil if it cannot ask
+	// files is for an agent that reports its work in files and takes its task as an argument; nil for all others.
 	files *massgen
 }
 
-// hears says whether the agent takes what its parent says while it works.
+// hears reports whether the agent takes its parent's messages while it works.
 func (k *kind) hears() bool { return k.says != nil || k.server != nil || k.files != nil }
 
-// kindOf is the agent of a name. An agent that can be driven in two ways takes messages and asks in one of them, which is by its server.
+// kindOf returns the agent of this name. If the agent can be driven in two ways, byServer chooses its server: only
+// there it takes messages and asks.
 func kindOf(name string, byServer bool) (kind, bool) {
 	switch name {
 	case "claude":
 		reader := &claude{}
 		return kind{
 			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, says: claudeSays, parser: reader, asks: &reader.asks, settings: claudeSettings,
-			env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1"}, // or a turn could begin after the result
+			env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1"}, // otherwise a turn could begin after the result
 			sessions: sessions{
 				variable: "CLAUDE_CONFIG_DIR", fallback: ".claude", tree: "projects", files: claudeFiles,
 				resume: func(args []string, session string) []string { return append(args, "--resume="+session) },
@@ -73,10 +77,10 @@ func codexSessions(resume func(args []string, session string) []string) sessions
 	return sessions{variable: "CODEX_HOME", fallback: ".codex", tree: "sessions", files: codexFiles, version: rolloutVersion, resume: resume}
 }
 
-// codexServer is Codex, driven by its server.
+// codexServer returns Codex as its server drives it.
 func codexServer() kind {
 	s := &server{reply: func([]byte) {}}
-	asIs := func(args []string, _ string) []string { return args } // the conversation is named in a request
+	asIs := func(args []string, _ string) []string { return args } // a request names the conversation
 	return kind{
 		name: "codex", title: codexTitle, args: serverArgs, input: s.open, converses: true, server: s, parser: s, sessions: codexSessions(asIs), asks: &s.asks,
 	}

@@ -8,11 +8,12 @@ import (
 	"torno/internal/agent"
 )
 
-// maxName is what a line takes of an id or of a tool's name.
+// maxName bounds an id or a tool's name in a line, in bytes.
 const maxName = 256
 
-// tell makes lines of one that may be too long: names and a tool's input are cut, and the text is spread over as many lines as it
-// needs. Nothing said is nothing told, but for a tool's result and a turn's.
+// tell makes lines out of one line that may be too long. It shortens names, drops a tool's input that does not fit, and
+// spreads the text over as many lines as it needs. For an empty text, thought or notice it makes no line; the result of
+// a tool or of a turn always gets one.
 func tell(l agent.Line) []agent.Line {
 	if said := l.Kind == agent.Text || l.Kind == agent.Thinking || l.Kind == agent.Notice; said && l.Text == "" {
 		return nil
@@ -26,7 +27,7 @@ func tell(l agent.Line) []agent.Line {
 	text := valid(l.Text)
 	l.Text, l.More = "", true
 	room := roomBeside(l)
-	if room <= 0 && l.Tool != nil { // it is the tool's input that fills the line
+	if room <= 0 && l.Tool != nil { // the tool's input fills the line
 		l.Tool.Input, l.Tool.Cut = nil, true
 		room = roomBeside(l)
 	}
@@ -41,7 +42,7 @@ func tell(l agent.Line) []agent.Line {
 	}
 }
 
-// roomBeside is how many bytes a text may have in JSON, beside all else of the line; 0 where even the rest does not fit.
+// roomBeside returns how many bytes of JSON the line has left for a text; 0 if even the rest does not fit.
 func roomBeside(l agent.Line) int {
 	if l.Tool != nil && len(l.Tool.Input) > agent.MaxLine {
 		return 0
@@ -53,7 +54,7 @@ func roomBeside(l agent.Line) int {
 	return agent.MaxLine - len(rest) - len(`"text":"",`)
 }
 
-// cut splits a text at a rune, so that the first part takes at most room bytes in JSON.
+// cut splits a text between two runes, so that the first part takes at most room bytes in JSON.
 func cut(text string, room int) (first, rest string) {
 	for i, r := range text {
 		if room -= inJSON(r); room < 0 {
@@ -63,7 +64,7 @@ func cut(text string, room int) (first, rest string) {
 	return text, ""
 }
 
-// inJSON is how many bytes encoding/json takes for a rune of a text.
+// inJSON returns how many bytes encoding/json needs for a rune of a text.
 func inJSON(r rune) int {
 	switch {
 	case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
@@ -74,7 +75,7 @@ func inJSON(r rune) int {
 	return utf8.RuneLen(r)
 }
 
-// name is a text cut at a rune to what a name may have.
+// name cuts a text, between two runes, to the longest that a name may be.
 func name(text string) string {
 	text = valid(text)
 	if len(text) <= maxName {
@@ -89,12 +90,12 @@ func name(text string) string {
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// raw tells what the adapter does not understand.
+// raw reports a line that the adapter does not understand.
 func raw(text []byte) []agent.Line { return tell(agent.Line{Kind: agent.Raw, Text: string(text)}) }
 
 func notice(text string) []agent.Line { return tell(agent.Line{Kind: agent.Notice, Text: text}) }
 
-// inputOf is a tool's input that the adapter makes.
+// inputOf encodes a tool's input that the adapter itself composes.
 func inputOf(input any) json.RawMessage {
 	data, err := json.Marshal(input)
 	if err != nil {
@@ -103,19 +104,19 @@ func inputOf(input any) json.RawMessage {
 	return data
 }
 
-// said is what the adapter remembers of an agent's output.
+// said holds the adapter's memory of an agent's output.
 type said struct {
-	understood bool // at least one line was
-	over       bool // a turn is; what follows is about the last one
-	turns      int  // how many are
+	understood bool // the adapter understood at least one line
+	over       bool // a turn has ended; failed and text are about the last one
+	turns      int  // how many turns have ended
 	failed     bool
 	text       string // the answer, or why it failed
-	trouble    string // the last error that was no result
+	trouble    string // the last error that was not a result
 	spoke      bool   // the model said or did something
 	session    session
 }
 
-// result ends a turn.
+// result notes the end of a turn, and returns the lines that report it.
 func (s *said) result(text string, failed bool) []agent.Line {
 	s.over, s.failed, s.text = true, failed, text
 	s.turns++

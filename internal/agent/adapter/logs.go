@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// massgenLogs is where a MassGen has its logs, below its working directory: log_TIME/turn_N/attempt_N.
+// massgenLogs is MassGen's directory of logs, below its working directory. It contains log_TIME/turn_N/attempt_N.
 const massgenLogs = ".massgen/massgen_logs"
 
 const eventsFile = "events.jsonl"
@@ -16,7 +16,7 @@ const eventsFile = "events.jsonl"
 // attempt is a directory with events and a status.
 type attempt struct {
 	log           string
-	turn, attempt int // 0 where the log itself is one
+	turn, attempt int // 0 if the log directory itself is the attempt
 }
 
 func (a attempt) dir() string {
@@ -26,7 +26,7 @@ func (a attempt) dir() string {
 	return path.Join(massgenLogs, a.log, "turn_"+strconv.Itoa(a.turn), "attempt_"+strconv.Itoa(a.attempt))
 }
 
-// before says whether an attempt comes before another one. The names of logs begin with a time.
+// before reports whether attempt a comes before attempt b. The names of logs begin with a time.
 func (a attempt) before(b attempt) bool {
 	switch {
 	case a.log != b.log:
@@ -37,7 +37,7 @@ func (a attempt) before(b attempt) bool {
 	return a.attempt < b.attempt
 }
 
-// attempts are those that there are, in their order. A bounded number of entries is looked at, the newest logs first.
+// attempts returns the attempts on disk, in order. It looks at a bounded number of entries, the newest logs first.
 func attempts(root *os.Root) (found []attempt) {
 	looked := 0
 	numbered := func(dir, kind string) (numbers []int) {

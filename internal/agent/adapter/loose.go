@@ -9,7 +9,7 @@ import (
 	"torno/internal/agent"
 )
 
-// loose is a value that is zero where JSON has another type.
+// loose is a value that stays zero if the JSON has another type.
 type loose[T any] struct{ v T }
 
 func (l *loose[T]) UnmarshalJSON(data []byte) error {
@@ -20,10 +20,11 @@ func (l *loose[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxElements bounds what is taken of a list: an element can be as short as two bytes, and costs a hundred when it is decoded.
+// maxElements bounds how many elements of a list are taken: an element can be as short as two bytes, but costs a
+// hundred when it is decoded.
 const maxElements = 1000
 
-// list has the elements of a list that are of its type, up to maxElements; more says that there are others.
+// list takes the elements of a list that have its type, up to maxElements. more says that the list goes on.
 type list[T any] struct {
 	v    []T
 	more bool
@@ -31,7 +32,7 @@ type list[T any] struct {
 
 func (l *list[T]) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	if begin, _ := decoder.Token(); begin != json.Delim('[') { // it is a whole value, so nothing can fail
+	if begin, _ := decoder.Token(); begin != json.Delim('[') { // data is a whole JSON value, so nothing can fail
 		return nil
 	}
 	for decoder.More() {
@@ -47,13 +48,13 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// part is a part of what a tool gave back.
+// part is a part of a tool's result.
 type part struct {
 	Type loose[string] `json:"type"`
 	Text loose[string] `json:"text"`
 }
 
-// content is what a tool gave back: a text, or a list of parts.
+// content is a tool's result: a text, or a list of parts.
 type content struct{ text string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -61,7 +62,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &c.text)
 	}
 	var parts list[part]
-	_ = json.Unmarshal(data, &parts) // it is a value, and takes each
+	_ = json.Unmarshal(data, &parts) // list takes any JSON value
 	var texts []string
 	for _, p := range parts.v {
 		switch {
@@ -78,13 +79,13 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// count is a number of tokens as an agent says it.
+// count is a number of tokens as an agent reports it.
 type count = loose[float64]
 
-// mostTokens is what every decoder of JSON reads exactly.
+// mostTokens is the largest number that every JSON decoder reads exactly.
 const mostTokens = 1 << 53
 
-// sum adds up numbers of tokens. What cannot be one counts as none.
+// sum adds up numbers of tokens. A negative number counts as zero.
 func sum(counts ...count) int64 {
 	total := 0.0
 	for _, c := range counts {

@@ -13,22 +13,22 @@ import (
 
 const massgenTitle = "the MassGen of March 2026"
 
-// massgen reads what a MassGen writes into its log: events, line by line, and how far it is. What it prints is for people. Its form is from its
-// documents and its source; it was never run here (decision 0041).
+// massgen reads MassGen's log: its events, line by line, and its progress. MassGen's printed output is for people. The
+// form of the log is taken from MassGen's documents and source; MassGen was never run here (decision 0041).
 type massgen struct {
 	said
 
-	config, output, task string // of its arguments
+	config, output, task string // for its arguments
 
-	stale os.FileInfo // an answer file from before; nil for none
+	stale os.FileInfo // the answer file from before this run; nil if there was none
 
-	speaker string // the agent of the team whose words come
-	final   string // what it said that its answer is
+	speaker string // the member of the team that speaks now
+	final   string // its final answer, as an event gave it
 	phase   string
 	usage   agent.Tokens
 }
 
-// massgenKind is MassGen, which tells what it does in files.
+// massgenKind returns MassGen, which reports its work in files.
 func massgenKind() kind {
 	m := &massgen{}
 	return kind{
@@ -44,8 +44,8 @@ func massgenKind() kind {
 	}
 }
 
-// args has MassGen do one task without a person. References in the task, such as @/path, are not followed: what it may read is decided by
-// the sandbox.
+// args makes MassGen do one task without a person. MassGen does not follow references in the task, such as @/path: the
+// sandbox decides which files it may read.
 func (m *massgen) args() []string {
 	var args []string
 	if m.config != "" {
@@ -56,7 +56,7 @@ func (m *massgen) args() []string {
 
 func (m *massgen) memory() *said { return &m.said }
 
-// line takes a printed line. MassGen prints for people, so it stays as it is.
+// line takes a printed line. MassGen prints for people, so the line stays raw.
 func (m *massgen) line(text []byte) []agent.Line { return raw(text) }
 
 // massgenEvent is a line of events.jsonl.
@@ -84,13 +84,13 @@ type massgenData struct {
 	TimeIsUp loose[string]   `json:"timeout_reason"`
 }
 
-// untold are events that say nothing which another one or the status does not say.
+// untold lists events that are not reported, because another event or the status says the same.
 var untold = []string{
 	"round_start", "round_end", "timeline_entry", "workspace_action", "phase_change", "presentation_start", "hook_execution", "post_evaluation",
 	"context_received", "final_presentation_start", "final_presentation_end", "answer_locked", "injection_received",
 }
 
-// event is a line of events.jsonl, which may be any bytes.
+// event reads a line of events.jsonl, which may be any bytes.
 func (m *massgen) event(text []byte) []agent.Line {
 	var e massgenEvent
 	if json.Unmarshal(text, &e) != nil || e.Type.v == "" {
@@ -127,7 +127,7 @@ func (m *massgen) event(text []byte) []agent.Line {
 	return raw(text)
 }
 
-// news is what the team says of itself.
+// news puts an event about the team itself into words. known is false for any other event.
 func (m *massgen) news(e massgenEvent) (text string, known bool) {
 	who, d := e.Agent.v, e.Data.v
 	because := func(text, reason string) string {
@@ -156,7 +156,8 @@ func (m *massgen) news(e massgenEvent) (text string, known bool) {
 	return "", false
 }
 
-// says tells what an agent of the team says or does, and who it is where that was another one before.
+// says reports the words or the action of a member of the team. If another member spoke before, a notice first names
+// the new one.
 func (m *massgen) says(e massgenEvent, l agent.Line) []agent.Line {
 	m.spoke = true
 	if e.Agent.v == "" || e.Agent.v == m.speaker {
@@ -166,7 +167,7 @@ func (m *massgen) says(e massgenEvent, l agent.Line) []agent.Line {
 	return append(notice(m.speaker+" works"), tell(l)...)
 }
 
-// status takes up a status.json. It decides nothing: it may lie, and be older than what has happened.
+// status takes up a status.json. It decides nothing: the file may lie, and may be older than the events.
 func (m *massgen) status(data []byte) (told []agent.Line, ok bool) {
 	saved, ok := remains.Read(data)
 	if !ok {
@@ -187,7 +188,7 @@ func (m *massgen) status(data []byte) (told []agent.Line, ok bool) {
 	return notice(text), true
 }
 
-// spends tells the tokens, where it has counted any.
+// spends reports the tokens, if MassGen has counted any.
 func (m *massgen) spends() []agent.Line {
 	if m.usage == (agent.Tokens{}) {
 		return nil
@@ -195,8 +196,9 @@ func (m *massgen) spends() []agent.Line {
 	return usage(m.usage)
 }
 
-// massgenFiles are the turns of a session, below the workspace, where at least one was saved. What agents have made in turns comes last: it
-// may be large, and is left out first.
+// massgenFiles returns the files of a session, below the workspace, if at least one turn was saved: first the file with
+// the session's name, then its turns. The files that the team made during turns come last: they may be large, so they
+// are the first to be left out.
 func massgenFiles(root *os.Root, session string) []string {
 	turns := walk(root, ".massgen/sessions/"+session, func(string) bool { return true })
 	if len(turns) == 0 {
@@ -213,5 +215,5 @@ func massgenFiles(root *os.Root, session string) []string {
 	return slices.Concat([]string{massgenSession}, turns, made)
 }
 
-// massgenSession has the name of a MassGen's session.
+// massgenSession is the file with the name of MassGen's session.
 const massgenSession = ".massgen/.session_id"

@@ -17,7 +17,7 @@ import (
 	"torno/internal/massgen/remains"
 )
 
-// prepareFiles begins to follow the files of an agent that tells what it does in some, and says where its answer is to be.
+// prepareFiles begins to follow the files of an agent that reports its work in files, and sets the place of its answer.
 func (r *run) prepareFiles(task string) (err error) {
 	m := r.kind.files
 	if m == nil {
@@ -34,12 +34,12 @@ func (r *run) prepareFiles(task string) (err error) {
 		return err
 	}
 	m.config, m.task = r.config, task
-	m.stale, _ = os.Lstat(m.output) // where there is none, none is stale
+	m.stale, _ = os.Lstat(m.output) // without an old file nothing is stale
 	r.beside = &beside{m: m}
 	return r.beside.begin(r.out.tell, r.acknowledge)
 }
 
-// endFiles tells what is left in the files, and what has come of it all.
+// endFiles reports the rest of the files, and how the run ended.
 func (r *run) endFiles(end unix.WaitStatus) {
 	m := r.kind.files
 	if m == nil {
@@ -62,11 +62,12 @@ func (r *run) endFiles(end unix.WaitStatus) {
 	}
 }
 
-// answered is the end of a MassGen that has done its work. Without an answer file its answer is what it said last, or nothing.
+// answered reports the end of a MassGen that has done its work. Without an answer file the answer is its last words, or
+// nothing.
 func (r *run) answered(answer string, there bool) {
 	m := r.kind.files
 	if there {
-		r.answer = "" // it has written it
+		r.answer = "" // MassGen has written it itself
 	} else {
 		answer = m.final
 		r.out.tell(notice("it has written no answer; what it said at last is taken for it"))
@@ -74,10 +75,10 @@ func (r *run) answered(answer string, there bool) {
 	r.out.tell(m.result(answer, false))
 }
 
-// maxAnswer is how much of an answer is told. The file has all of it.
+// maxAnswer bounds how much of an answer is reported, in bytes. The file has all of it.
 const maxAnswer = 1 << 20
 
-// answer is what it has written into its answer file, in this run.
+// answer returns the text that MassGen has written into its answer file in this run.
 func (m *massgen) answer() (text string, there bool) {
 	dir, err := openRoot(filepath.Dir(m.output))
 	if err != nil {
@@ -96,7 +97,7 @@ func (m *massgen) answer() (text string, there bool) {
 	return strings.TrimSpace(valid(string(data))), err == nil
 }
 
-// Exit codes of MassGen.
+// These are exit codes of MassGen.
 const (
 	massgenConfig  = 1
 	massgenWork    = 2
@@ -104,12 +105,13 @@ const (
 	massgenStopped = 4
 )
 
-// timeIsUp says whether it was ended, or has ended itself, before it had done its work: then what it had counts.
+// timeIsUp reports whether MassGen was ended, or ended itself, before it had done its work. Then an unfinished answer
+// counts.
 func timeIsUp(end unix.WaitStatus) bool {
 	return end.Signaled() || slices.Contains([]int{massgenTime, massgenStopped}, end.ExitStatus()) || end.ExitStatus() > 128
 }
 
-// whyFailed says what has become of it, and what can be done.
+// whyFailed explains why MassGen failed, and says how to go on.
 func (r *run) whyFailed(end unix.WaitStatus) string {
 	m, code := r.kind.files, end.ExitStatus()
 	const stderr = "its standard error says why"
@@ -145,7 +147,8 @@ func (r *run) whyFailed(end unix.WaitStatus) string {
 	return why
 }
 
-// salvage keeps the answer that it had when its time was up, as MassGen itself would take it.
+// salvage keeps the answer that MassGen had when its time was up. It chooses that answer as MassGen itself would. It
+// returns a text about it for the result.
 func (r *run) salvage(answer string, there bool) string {
 	saved := remains.Saved{}
 	if dir, err := os.Getwd(); err == nil {
@@ -172,5 +175,5 @@ func (r *run) salvage(answer string, there bool) string {
 	return "; it had an answer (" + how + "), which is kept as such"
 }
 
-// clockGrain is by how much a file's time can lie before the time at which it was written.
+// clockGrain is how much earlier a file's time can be than the moment in which the file was written.
 const clockGrain = time.Second

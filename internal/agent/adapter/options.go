@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Usage is how the adapter is called.
+// Usage says how to call the adapter.
 const Usage = "usage: sandbox-init agent claude|codex|massgen --task FILE [--model M] [--config FILE] [--answer FILE] [--session FILE] [--settings FILE] [--ask tools] [--hear messages] -- PROGRAM [ARG…]"
 
 type options struct {
 	kind                kind
 	task, model, answer string
-	config              string // of an agent that is configured by a file
+	config              string // the configuration file, for an agent that takes one
 	session             string
-	settings            string // what the agent is given beside the task
-	ask                 string // what the agent asks about before it does it
-	hear                string // what of its parent's the agent takes while it works, where it has to be asked to
+	settings            string // the file with the agent's settings
+	ask                 string // "tools": the agent asks before it calls a tool
+	hear                string // "messages": the agent takes messages while it works; for an agent that must be told to
 	argv                []string
 }
 
-// parse reads the arguments behind "agent".
+// parse reads the arguments after "agent".
 func parse(args []string) (o options, err error) {
 	if len(args) == 0 {
 		return o, errors.New("it takes the name of an agent")

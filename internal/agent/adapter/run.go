@@ -15,10 +15,11 @@ import (
 	"torno/internal/agent"
 )
 
-// Start starts a program in this process's group, with an empty signal mask, and with standard error as it is.
+// Start starts a program in this process's group, with an empty signal mask and this process's standard error.
 type Start func(argv, env []string, stdin, stdout int) (pid int, cannot *Cannot)
 
-// Cannot is why a program does not run, and the exit code for that: 126, or 127 where it is not there.
+// Cannot says why a program did not start, with the exit code for that: 127 if the program does not exist, 126 if it
+// cannot be run, 1 if the adapter itself failed.
 type Cannot struct {
 	Code int
 	Why  string
@@ -33,10 +34,10 @@ const (
 // maxTask is the longest task, in bytes.
 const maxTask = 16 << 20
 
-// patience is how long an agent may print nothing before that is told.
+// patience is how long an agent may print nothing before the adapter reports it.
 const patience = 30 * time.Second
 
-// run is one run of an agent. Its owner is the main goroutine.
+// run is one run of an agent. The main goroutine owns it.
 type run struct {
 	options
 
@@ -46,19 +47,19 @@ type run struct {
 	task     *os.File // the agent's standard input; nil when it is closed
 	memory   *said
 	keeper   keeper
-	given    given // of the settings
+	given    given // by the settings
 	quiet    bool  // the agent has printed nothing yet
 	ear      *ear
-	beside   *beside // nil for an agent that tells all on its output
+	beside   *beside // nil for an agent that reports everything on its output
 
-	mu    sync.Mutex         // guards what follows
-	waits int                // inputs that the agent's pipe has not taken
+	mu    sync.Mutex         // guards the fields below
+	waits int                // inputs that the agent's pipe has not taken yet
 	idle  bool               // the agent's turn is over
-	shut  bool               // the agent's input is closed: it is told no more
-	known map[int]agent.Line // what became of inputs
+	shut  bool               // the agent's input is closed: it gets nothing more
+	known map[int]agent.Line // the acknowledgements, by the number of their input
 }
 
-// Main is the adapter: args are the words behind "agent". It returns the exit code.
+// Main runs the adapter. args are the words after "agent". Main returns the exit code.
 func Main(args []string, start Start) int {
 	r := &run{out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true}
 	signal.Notify(r.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
@@ -69,7 +70,7 @@ func Main(args []string, start Start) int {
 	return r.run(start)
 }
 
-// run is the agent's whole life.
+// run runs the agent from its start to its end, and returns the exit code.
 func (r *run) run(start Start) int {
 	r.memory = r.kind.parser.memory()
 	r.ear = r.newEar()
@@ -106,7 +107,7 @@ func (r *run) run(start Start) int {
 	return code
 }
 
-// fails tells a run that never began its agent, in a result and on standard error.
+// fails reports why there is no good result, in a failed result and on standard error. It returns code.
 func (r *run) fails(code int, why string) int {
 	r.out.tell(tell(agent.Line{Kind: agent.Result, Failed: true, Text: why}))
 	warn("%s", why)
@@ -121,7 +122,7 @@ func (r *run) cannotStart(cannot *Cannot) string {
 	return fmt.Sprintf("%s does not start: %s; %s", r.kind.name, cannot.Why, next)
 }
 
-// signal is one of the signals that came before there was an agent to get them too.
+// signal returns a signal that came before the agent was there to get it too, if there was one.
 func (r *run) signal() (unix.Signal, bool) {
 	select {
 	case sig := <-r.signals:
@@ -132,7 +133,7 @@ func (r *run) signal() (unix.Signal, bool) {
 	}
 }
 
-// readTask reads the task, which is a file or what a pipe has.
+// readTask reads the task from a file or a pipe.
 func readTask(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -167,10 +168,11 @@ func (r *run) take(line []byte) {
 	}
 }
 
-// closeUnlessWaited closes the agent's input at the end of a turn, so that an agent that waits for more ends. It keeps the input open while
-// something waits to be told, and while the agent still owes an answer, which it gives in a turn of its own or has given in this one. The adapter
-// calls it after each line of the agent and after each input that the agent has received: either may come last, because an agent can answer an
-// input before the adapter knows that the agent has it.
+// closeUnlessWaited closes the agent's input at the end of a turn, so that an agent that waits for more ends. It keeps
+// the input open while something waits to be told, and while the agent still owes an answer. The agent gives that
+// answer in a turn of its own, or has given it in this one. The adapter calls closeUnlessWaited after each line of the
+// agent and after each input that the agent has received: either may come last, because an agent can answer an input
+// before the adapter knows that the agent has it.
 func (r *run) closeUnlessWaited() {
 	if r.kind.server != nil && r.kind.server.busy() { // it would be cut off; more lines come
 		return
@@ -195,7 +197,7 @@ func (r *run) tooLong(length int64) {
 	r.out.tell(raw(fmt.Appendf(nil, "a line of %d bytes is left out: %d are taken", length, maxLine)))
 }
 
-// tellQuiet says that the agent has printed nothing for a while.
+// tellQuiet reports that the agent has printed nothing for a while.
 func (r *run) tellQuiet() {
 	r.out.tell(notice(fmt.Sprintf("%s has printed nothing for %v: see whether it reaches its model", r.kind.name, r.patience)))
 }

@@ -17,10 +17,10 @@ import (
 type teller struct {
 	fd   int
 	mu   sync.Mutex
-	deaf bool // the other side has gone; the answer is still wanted
+	deaf bool // the reader of the lines has gone; the answer is still wanted
 }
 
-// tell writes each line with one write, of which a pipe that is full takes as much as it can.
+// tell writes each line with one write. A full pipe takes the line in pieces.
 func (t *teller) tell(lines []agent.Line) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,14 +34,14 @@ func (t *teller) tell(lines []agent.Line) {
 	}
 }
 
-// mostSaid is how long a sentence on standard error is at most.
+// mostSaid bounds a message on standard error, and the text that an acknowledgement repeats, in bytes of JSON.
 const mostSaid = 2000
 
-// warn says something in one line on standard error, where the agent says its own.
+// warn writes one line to standard error, where the agent writes its own.
 func warn(format string, args ...any) {
 	text := strings.Join(strings.Fields(valid(fmt.Sprintf(format, args...))), " ")
 	if first, rest := cut(text, mostSaid); rest != "" {
 		text = first + "…"
 	}
-	_ = pipes.WriteAll(unix.Stderr, []byte("torno-agent: "+text+"\n")) // without it, the result still tells
+	_ = pipes.WriteAll(unix.Stderr, []byte("torno-agent: "+text+"\n")) // if this fails, the result still says it
 }

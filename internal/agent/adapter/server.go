@@ -12,19 +12,21 @@ import (
 	"torno/internal/agent"
 )
 
-// server drives `codex app-server`, which talks JSON-RPC on its standard input and output: a thread is the conversation, and a turn goes from
-// something that the user says to the model's last word. It reads what the server prints (serverread.go) and what it asks (serverask.go).
+// server drives `codex app-server`, which talks JSON-RPC on its standard input and output. A thread is the
+// conversation. A turn goes from a message of the user to the model's last word. serverread.go reads the server's
+// output, serverask.go its requests for approval.
 //
-// A message that comes during a turn is steered into it, and is the model's with its next step. Codex takes such a message, and drops it
-// without a word when the turn is interrupted before that step. So it is acknowledged when Codex has taken it, and is kept here until Codex
-// shows it among the items of a turn, under the name that it was given; what was not shown when its turn ends begins the next one.
+// If a message comes during a turn, the adapter steers it into that turn, and the model reads it with its next step.
+// Codex accepts such a message, but drops it without a word if the turn is interrupted before that step. So the adapter
+// acknowledges the message when Codex has accepted it, and keeps it until Codex shows it among the items of a turn,
+// under the id that the adapter gave it. A message that Codex did not show before its turn ended begins the next turn.
 type server struct {
 	said
 
 	asks  asks
 	items serverItems
 	used  turnUsage
-	// reply sends the server a line, and does not wait.
+	// reply sends the server a line without waiting.
 	reply func(line []byte)
 
 	mu      sync.Mutex // guards what follows
@@ -68,24 +70,25 @@ type object = map[string]any
 func encoded(r any) []byte {
 	line, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // texts have a form in JSON
+		panic(err) // a text can always be encoded
 	}
 	return append(line, '\n')
 }
 
-// unwanted are notifications that the server leaves out: parts of items that it prints as a whole later.
+// unwanted lists notifications that we ask the server to leave out: parts of items that it prints as a whole later.
 var unwanted = []string{
 	"item/agentMessage/delta", "item/plan/delta", "item/commandExecution/outputDelta", "item/fileChange/outputDelta",
 	"item/reasoning/summaryTextDelta", "item/reasoning/summaryPartAdded", "item/reasoning/textDelta", "turn/diff/updated", "account/rateLimits/updated",
 }
 
-// open sends the first requests. The answer has the id of the conversation, with which the task is sent.
+// open returns the first requests. The server's answer names the conversation; then the adapter sends the task there.
 func (s *server) open(task string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.task = task
-	// With untrusted it asks before each command and each change of files. The sandbox around it is ours. No directory is named: Codex would
-	// trust it, and a rule that lies in the workspace could then have commands run unasked.
+	// With "untrusted" Codex asks before each command and each change of files. The sandbox around it is ours. We name
+	// no directory: Codex would trust it, and a rule file in the workspace could then let commands run without a
+	// question.
 	conversation := object{"approvalPolicy": "never", "sandbox": "danger-full-access"}
 	if s.asks.on {
 		conversation["approvalPolicy"] = "untrusted"
@@ -113,7 +116,7 @@ func (s *server) say(in agent.Input, done func(error)) {
 	s.advance()
 }
 
-// busy says whether a turn or a message is under way. The end of the server's input would cut it off.
+// busy reports whether a turn or a message is under way. Closing the server's input would cut it off.
 func (s *server) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +134,8 @@ func (s *server) advance() {
 	}
 }
 
-// steer sends the waiting messages to the running turn, up to the first interrupt. Messages behind an interrupt are for the next turn.
+// steer sends the waiting messages to the running turn, up to the first interrupt. Messages behind an interrupt are for
+// the next turn.
 func (s *server) steer() {
 	for _, w := range s.waiting {
 		if w.Kind == agent.Interrupt {
@@ -145,7 +149,7 @@ func (s *server) steer() {
 	}
 }
 
-// stop interrupts a turn, and ends its commands: Codex would let them run on.
+// stop interrupts the turn, and ends its commands: Codex would let them run on.
 func (s *server) stop(w *spoken) {
 	if w.sent {
 		return
@@ -182,7 +186,7 @@ func (s *server) ask(kind string, n int, method string, params object) {
 
 func userInput(text string) any { return []object{{"type": "text", "text": text}} }
 
-// nameOf is the client id under which Codex shows the model's copy of a message.
+// nameOf returns the client id of a message. Codex shows the message under this id when the model has read it.
 func (s *server) nameOf(w *spoken) string { return fmt.Sprintf("torno-%d", w.N) }
 
 // acknowledge reports to the parent, once, that the server has a message, or why it will not have it.
@@ -219,7 +223,7 @@ func (s *server) find(n int) *spoken {
 	return nil
 }
 
-// answer is a response of the server's.
+// answer is a response of the server.
 type answer struct {
 	Result struct {
 		Thread struct {
@@ -234,7 +238,7 @@ type answer struct {
 	} `json:"error"`
 }
 
-// why is the text of an error of the server.
+// why returns the error of a response, or nil.
 func (a answer) why() error {
 	if a.Error == nil {
 		return nil
@@ -290,9 +294,9 @@ func (s *server) opened(a answer) []agent.Line {
 	return nil
 }
 
-// began is the answer to a turn that was asked for. Without one, its text is not told again.
+// began takes the answer to our request for a turn. If the server refuses the turn, its text is not sent again.
 func (s *server) began(a answer) []agent.Line {
-	var first *spoken // the message that the turn begins with; nil where it begins with the task
+	var first *spoken // the message that the turn begins with; nil if it begins with the task
 	if len(s.waiting) > 0 && s.waiting[0].sent {
 		first = s.waiting[0]
 	}
@@ -300,7 +304,7 @@ func (s *server) began(a answer) []agent.Line {
 		if first != nil {
 			first.acknowledge(nil)
 		}
-		if s.opening { // otherwise it was told before
+		if s.opening { // otherwise a notification has already named it
 			s.runs(a.Result.Turn.ID.v)
 		}
 		return nil
@@ -314,7 +318,7 @@ func (s *server) began(a answer) []agent.Line {
 	return told
 }
 
-// runs takes the name of a turn that was asked for, or that the server has begun by itself.
+// runs notes the id of a turn that we asked for, or that the server began by itself.
 func (s *server) runs(turn string) {
 	if s.turn != "" || s.gone || turn == "" {
 		return
@@ -323,7 +327,8 @@ func (s *server) runs(turn string) {
 	s.advance()
 }
 
-// interrupted: where the server says no, there was nothing more to interrupt. A text begins the turn after this one.
+// interrupted settles an interrupt that has no text. It does so even if the server refused: then there was nothing left
+// to interrupt. An interrupt with a text stays, because its text begins the next turn.
 func (s *server) interrupted(w *spoken) {
 	if w != nil && w.Text == "" {
 		s.settle(w, nil)
@@ -347,7 +352,7 @@ func (s *server) ended(turn string) (told []agent.Line) {
 		}
 		w.sent = false
 		if w.Kind == agent.Interrupt {
-			w.Kind = agent.Message // it has stopped what it was to stop
+			w.Kind = agent.Message // the interrupt is done; its text remains
 		} else if w.tries++; w.tries == maxTries {
 			s.settle(w, errUnheard)
 			told = append(told, notice(fmt.Sprintf("message %d is left out: %v", w.N, errUnheard))...)

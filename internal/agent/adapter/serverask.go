@@ -29,7 +29,8 @@ type serverAsked struct {
 	} `json:"_meta"`
 }
 
-// asked takes a request of the server's. Each gets an answer, or the server would wait; an error denies what was asked.
+// asked takes a request of the server. Every request gets an answer, because the server would wait otherwise. An error
+// denies the request.
 func (s *server) asked(l serverLine) []agent.Line {
 	var p serverAsked
 	_ = json.Unmarshal(l.Params, &p) // parameters that are no object leave p empty, which is denied below
@@ -60,7 +61,8 @@ func (s *server) asked(l serverLine) []agent.Line {
 	return s.asks.ask(q)
 }
 
-// command is the shell command of a request. Of a shell with -c or -lc, it is the script alone.
+// command returns the arguments of a request for a shell command. If the command is a shell with -c or -lc, its script
+// alone counts as the command.
 func (p *serverAsked) command() (input json.RawMessage, never string) {
 	switch {
 	case p.Kind.v != "" && p.Kind.v != "command":
@@ -80,7 +82,7 @@ func (p *serverAsked) command() (input json.RawMessage, never string) {
 	return inputOf(arguments), ""
 }
 
-// changes is a change of files, as its step has told it before.
+// changes returns the arguments of a request to change files. The item of the step has reported these changes before.
 func (p *serverAsked) changes(changes list[serverChange]) (input json.RawMessage, never string) {
 	switch {
 	case p.Root.v != "":
@@ -90,12 +92,12 @@ func (p *serverAsked) changes(changes list[serverChange]) (input json.RawMessage
 	}
 	arguments := object{"changes": changesOf(changes.v, true)}
 	if only := changes.v[0]; len(changes.v) == 1 && only.Kind.Move.v == "" {
-		arguments["file_path"] = only.Path.v // rules are about it
+		arguments["file_path"] = only.Path.v // approval rules look at it
 	}
 	return inputOf(arguments), ""
 }
 
-// server is a tool of an MCP server's.
+// server returns a tool call to an MCP server.
 func (p *serverAsked) server() (tool string, input json.RawMessage, never string) {
 	tool = "mcp__" + p.Server.v + "__" + p.Meta.Tool.v
 	if p.Meta.Kind.v != "mcp_tool_call" || p.Meta.Tool.v == "" {
@@ -116,7 +118,7 @@ type serverAnswers struct {
 	thread, turn string
 	item         string
 	call         any  // the call that was approved, to compare with the call that runs
-	elicited     bool // an MCP server asks by another form
+	elicited     bool // an MCP server's question, whose answer has another form
 }
 
 func (a serverAnswers) grant(json.RawMessage) []byte {
@@ -142,7 +144,7 @@ func (a serverAnswers) answer(result object) []byte {
 	return encoded(object{"id": a.id, "result": result})
 }
 
-// serverCannot answers what this adapter does not do.
+// serverCannot refuses a request that this adapter does not know.
 func serverCannot(id json.RawMessage) []byte {
 	return encoded(object{"id": id, "error": object{"code": -32601, "message": "this client does not take such requests"}})
 }
@@ -157,7 +159,8 @@ func (s *server) grants(key string, call any) {
 	}
 }
 
-// ran compares the call that the server reports with the call that was approved. A hostile agent can lie here; the comparison finds a faulty one.
+// ran compares the call that the server reports with the call that was approved. A hostile agent can lie here; the
+// comparison finds a faulty one.
 func (s *server) ran(key string, i serverItem) []agent.Line {
 	approved, was := s.items.granted[key]
 	delete(s.items.granted, key)
@@ -177,7 +180,8 @@ func (s *server) ran(key string, i serverItem) []agent.Line {
 	return nil
 }
 
-// wasDone says whether a step has run a command or changed a file. Input to a command that runs already is a part of that.
+// wasDone reports whether a step has run a command or changed a file. Input to a running command does not count: it is
+// a part of that command.
 func (i *serverItem) wasDone() bool {
 	switch i.Type.v {
 	case "commandExecution":

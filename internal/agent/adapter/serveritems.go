@@ -50,10 +50,10 @@ type serverChange struct {
 	Diff loose[string] `json:"diff"`
 }
 
-// itemKinds are the names that steps have in `codex exec` too.
+// itemKinds gives steps the names that they have in `codex exec` too.
 var itemKinds = map[string]string{"commandExecution": "command_execution", "fileChange": "file_change", "webSearch": "web_search"}
 
-// item tells a step of a turn: what was said, or a tool, from its call to its result.
+// item reports a step of a turn: a text, or a tool's call and its result.
 func (s *server) item(p told, completed bool) []agent.Line {
 	var i serverItem
 	_ = json.Unmarshal(p.Item, &i) // an item that is no object has no type
@@ -89,14 +89,14 @@ func (s *server) item(p told, completed bool) []agent.Line {
 	return s.toolItem(p, i, parent, completed)
 }
 
-// thought is the text of a model's reasoning, or its summary.
+// thought returns the summary of a model's reasoning, or else its full text.
 func (i *serverItem) thought() string {
 	var whole list[string]
 	_ = json.Unmarshal(i.Content, &whole)
 	return cmp.Or(strings.Join(i.Summary.v, "\n"), strings.Join(whole.v, "\n"))
 }
 
-// toolItem tells a tool's call when it begins, or with its result where it had no beginning.
+// toolItem reports a tool's call when it begins. If no beginning came, it reports the call together with its result.
 func (s *server) toolItem(p told, i serverItem, parent string, completed bool) []agent.Line {
 	s.adopts(i)
 	key := itemKey(p.TurnID.v, i.ID.v)
@@ -119,7 +119,7 @@ func (s *server) toolItem(p told, i serverItem, parent string, completed bool) [
 	return lines
 }
 
-// itemKey tells steps apart: a model may use a name again in its next turn.
+// itemKey tells steps apart: a model may use an id again in its next turn.
 func itemKey(turn, item string) string { return turn + "/" + item }
 
 // adopts notes which conversations a call has started.
@@ -134,7 +134,7 @@ func (s *server) adopts(i serverItem) {
 	}
 }
 
-// tool is the call of an item; one of a kind that is not known has the whole item as its input.
+// tool returns the call of an item. For an item of an unknown kind, the whole item is the input.
 func (i *serverItem) tool(item json.RawMessage) *agent.Tool {
 	tool := &agent.Tool{ID: i.ID.v, Name: cmp.Or(itemKinds[i.Type.v], i.Type.v), Input: item}
 	switch i.Type.v {
@@ -150,7 +150,7 @@ func (i *serverItem) tool(item json.RawMessage) *agent.Tool {
 	return tool
 }
 
-// changesOf are changes of files as a tool's input has them.
+// changesOf returns changes of files in the form of a tool's input. With whole it includes the diffs.
 func changesOf(changes []serverChange, whole bool) []object {
 	all := make([]object, len(changes))
 	for n, c := range changes {

@@ -9,14 +9,14 @@ import (
 
 const codexTitle = "Codex 0.169.0"
 
-// serverLine is a request of the server's, a response, which has no method, or something that it tells, which has no id.
+// serverLine is a request of the server, a response to a request of ours (no method), or a notification (no id).
 type serverLine struct {
 	ID     json.RawMessage `json:"id"`
 	Method loose[string]   `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// told are the parameters of a notification.
+// told has the parameters of a notification.
 type told struct {
 	Thread  loose[string]   `json:"threadId"`
 	TurnID  loose[string]   `json:"turnId"`
@@ -56,7 +56,7 @@ func (s *server) line(text []byte) []agent.Line {
 	return s.tells(l, text)
 }
 
-// response takes an answer to a request of ours. The names of those are texts.
+// response takes an answer to a request of ours. The ids of our requests are texts.
 func (s *server) response(id string, text []byte) []agent.Line {
 	var name string
 	var a answer
@@ -105,7 +105,7 @@ func (s *server) tells(l serverLine, text []byte) []agent.Line {
 	return lines
 }
 
-// quiet are the beginnings of methods whose notifications are not reported: progress and state of the server itself.
+// quiet lists the beginnings of methods whose notifications are not reported: progress and state of the server itself.
 var quiet = []string{"account/", "app/", "configWarning", "deprecationNotice", "hook/", "item/", "mcpServer/", "model/", "modelProvider/", "remoteControl/", "skills/", "thread/", "turn/"}
 
 func isQuiet(method string) bool {
@@ -117,7 +117,7 @@ func isQuiet(method string) bool {
 	return false
 }
 
-// isOurs says whether a notification is about the main conversation, and not about a subagent's.
+// isOurs reports whether a notification is about the main conversation, and not about a subagent's.
 func (s *server) isOurs(thread string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *server) starts(p told) {
 	s.runs(p.Turn.ID.v)
 }
 
-// completes tells the end of a turn.
+// completes reports the end of a turn.
 func (s *server) completes(p told) []agent.Line {
 	if !s.isOurs(p.Thread.v) {
 		return nil
@@ -159,7 +159,8 @@ func (s *server) completes(p told) []agent.Line {
 	return lines
 }
 
-// serverUsage are the tokens of the conversation, which a resumed one begins with all that it has used before, and of the last request.
+// serverUsage has the tokens of the conversation and of the last request. A resumed conversation begins with all tokens
+// that it used before.
 type serverUsage struct {
 	Total loose[serverTokens] `json:"total"`
 	Last  loose[serverTokens] `json:"last"`
@@ -175,7 +176,8 @@ func (t serverTokens) tokens() agent.Tokens {
 	return agent.Tokens{Input: sum(t.Input), Output: sum(t.Output), Cached: sum(t.Cached)}
 }
 
-// turnUsage is what a turn has used: the conversation's tokens now, less those before its first request.
+// turnUsage counts the tokens of a turn: the conversation's tokens now, less its tokens before the first request of the
+// turn.
 type turnUsage struct {
 	known       bool
 	before, now agent.Tokens
@@ -186,7 +188,7 @@ func (s *server) spends(p told) {
 	ours := s.turn != "" && p.TurnID.v == s.turn && p.Thread.v == s.thread
 	s.mu.Unlock()
 	if !ours {
-		return // a resumed conversation begins with what its last turn has used
+		return // a resumed conversation begins with the tokens of its last turn
 	}
 	s.used.now = p.Usage.Total.v.tokens()
 	if !s.used.known {

@@ -15,19 +15,19 @@ import (
 	"torno/internal/agent"
 )
 
-// keeper packs what the agent needs to go on, and tells it.
+// keeper remembers which bundles of the agent's session were sent.
 type keeper struct {
 	bundles int
-	told    int64    // bytes
+	told    int64    // bytes sent so far
 	last    [32]byte // a digest of the last bundle
 }
 
 const (
-	lastBundle = agent.MaxBundle // bytes that are left for the last bundle
+	lastBundle = agent.MaxBundle // bytes kept free for the last bundle
 	maxTold    = 64 << 20
 )
 
-// directory is where the agent has its sessions.
+// directory returns the directory that holds the agent's sessions.
 func (s sessions) directory() string {
 	if s.here {
 		return "."
@@ -35,7 +35,7 @@ func (s sessions) directory() string {
 	return cmp.Or(os.Getenv(s.variable), filepath.Join(cmp.Or(os.Getenv("HOME"), "/"), s.fallback))
 }
 
-// openRoot opens a directory, and waits for nothing that lies in its place.
+// openRoot opens a directory. It never waits, whatever lies under that name.
 func openRoot(dir string) (*os.Root, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -45,7 +45,7 @@ func openRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", fd))
 }
 
-// goOn puts a session where the agent looks for it.
+// goOn unpacks the session that the agent is to go on with, into the agent's directory.
 func (r *run) goOn() error {
 	if r.session == "" {
 		return nil
@@ -78,7 +78,7 @@ func (r *run) goOn() error {
 	return nil
 }
 
-// args are the arguments of the agent.
+// args returns the agent's arguments.
 func (r *run) args() []string {
 	args := r.given.add(r.kind.args(r.model, os.Getenv))
 	if id := r.memory.session.id; id != "" {
@@ -87,17 +87,18 @@ func (r *run) args() []string {
 	return args
 }
 
-// keepSession tells what the agent needs to go on, unless that was told already. A turn's end leaves room for the last time.
+// keepSession sends the agent's session, unless the same was already sent. At the end of a turn it leaves room for the
+// last bundle.
 func (r *run) keepSession(last bool) {
 	k, s := &r.keeper, r.memory.session
-	if !isSessionID(s.id) || s.earlier != "" && !r.memory.spoke || // what is kept is as good
+	if !isSessionID(s.id) || s.earlier != "" && !r.memory.spoke || // the kept session is as good
 		k.bundles == agent.MaxBundles || !last && (k.bundles == agent.MaxBundles-1 || k.told > maxTold-lastBundle) {
 		return
 	}
 	data, version, err := r.pack(s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !last:
-		return // it has not written it yet
+		return // the agent has not written it yet
 	case err != nil:
 		why := fmt.Sprintf("what %s needs to go on with this session is not kept: %v", r.kind.name, err)
 		if last {
@@ -133,7 +134,7 @@ func (r *run) pack(s session) (data []byte, version string, err error) {
 	return data, version, err
 }
 
-// partsOf are the lines of a bundle.
+// partsOf returns the lines of a bundle.
 func partsOf(bundle int, data []byte, version string) (lines []agent.Line) {
 	for offset := 0; offset < len(data); {
 		part := agent.Part{Bundle: bundle, Offset: int64(offset), Data: data[offset:min(len(data), offset+agent.MaxPart)]}
@@ -146,7 +147,7 @@ func partsOf(bundle int, data []byte, version string) (lines []agent.Line) {
 	return lines
 }
 
-// printable is a version as a line may have it.
+// printable returns a version in the form that a line may have; "" if it has other characters.
 func printable(version string) string {
 	version = version[:min(len(version), 64)]
 	if bytes.ContainsFunc([]byte(version), func(c rune) bool { return c < '!' || c > '~' }) {
@@ -155,12 +156,13 @@ func printable(version string) string {
 	return version
 }
 
-// cannotGoOn says why a session was not taken up, and what to do.
+// cannotGoOn explains why a session was not taken up, and says how to go on.
 func (r *run) cannotGoOn(err error) string {
 	return fmt.Sprintf("the session cannot be gone on with: %v; ask again without a session: the workspace is still there", err)
 }
 
-// lostSession is what an agent that failed before it has said anything adds, where it was to go on with a session.
+// lostSession returns a note about an agent that was to go on with a session but failed before it said anything: this
+// version of the agent may be at fault. Otherwise it returns "".
 func (r *run) lostSession() string {
 	s := r.memory.session
 	if s.earlier == "" || r.memory.spoke {

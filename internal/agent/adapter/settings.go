@@ -10,7 +10,7 @@ import (
 	"torno/internal/agent"
 )
 
-// given is what settings add to an agent's arguments, and which of those they take away.
+// given holds the arguments that settings add to an agent's, and the one argument that they remove.
 type given struct {
 	flags   []string
 	without string
@@ -23,11 +23,12 @@ func (g given) add(args []string) []string {
 	return append(args, g.flags...)
 }
 
-// put writes a file for the agent, and returns its path.
+// put writes a file for the agent and returns its path.
 type put func(name string, content []byte) (string, error)
 
-// claudeSettings has Claude Code keep to settings. Those of the workspace do not count beside them: an earlier run of the child may have written
-// them. An agent that asks before it uses a tool goes on asking: what is allowed it has, and is asked about.
+// claudeSettings makes Claude Code keep to settings. The workspace's own settings do not count beside them, because an
+// earlier run of the child may have written them. An agent that asks before it uses a tool goes on asking: it has the
+// allowed tools, but asks before it uses one.
 func claudeSettings(s agent.Settings, asks bool, put put) (g given, err error) {
 	g.flags = append(g.flags, "--strict-mcp-config")
 	rules := claudeRules{Deny: s.Deny}
@@ -73,7 +74,8 @@ type claudeRules struct {
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// builtIn are the tools of rules, without those of servers, which have no place in a list of Claude Code's own.
+// builtIn returns the tools that rules name, without the tools of MCP servers. Those have no place in the list of
+// Claude Code's own tools.
 func builtIn(rules []string) []string {
 	tools := map[string]bool{}
 	for _, rule := range rules {

@@ -8,7 +8,8 @@ import (
 	"torno/internal/agent"
 )
 
-// takeSettings reads the settings and makes of them what the agent reads, in files of a directory of their own.
+// takeSettings reads the settings and turns them into arguments and files for the agent. The files get a directory of
+// their own.
 func (r *run) takeSettings() (g given, err error) {
 	if r.settings == "" {
 		return g, nil

@@ -2,20 +2,20 @@ package adapter
 
 import "bytes"
 
-// maxLine is the longest line of an agent's, in bytes.
+// maxLine is the longest line that the adapter takes from an agent, in bytes.
 const maxLine = 10_000_000
 
-// keptBuffer is what stays in memory between lines.
+// keptBuffer bounds the buffer that a splitter keeps between lines, in bytes.
 const keptBuffer = 1 << 20
 
-// splitter makes lines of a stream. It holds at most one, and none that is too long.
+// splitter splits a stream into lines. It holds at most one line, and never a line that is too long.
 type splitter struct {
 	most    int
-	whole   func(line []byte) // without its end; valid until it returns
+	whole   func(line []byte) // gets a line without its newline; valid until it returns
 	tooLong func(length int64)
 
 	held   []byte
-	length int64 // of a line that is too long, so far; 0 for another
+	length int64 // of a line that is too long: its bytes so far; otherwise 0
 }
 
 func (s *splitter) add(data []byte) {
@@ -29,7 +29,7 @@ func (s *splitter) add(data []byte) {
 	}
 }
 
-// part takes a part of a line, with which it may end.
+// part takes a part of a line. ended says that the line ends here.
 func (s *splitter) part(part []byte, ended bool) {
 	switch {
 	case s.length > 0 || len(s.held)+len(part) > s.most:
@@ -49,7 +49,7 @@ func (s *splitter) part(part []byte, ended bool) {
 // drop forgets the line that has begun.
 func (s *splitter) drop() { s.length, s.held = 0, nil }
 
-// end ends the line that has begun, as the end of the stream does.
+// end completes the line that has begun, at a newline or at the end of the stream.
 func (s *splitter) end() {
 	if s.length > 0 {
 		s.tooLong(s.length)

@@ -2,11 +2,11 @@ package adapter
 
 import "strings"
 
-// shellWords takes a command apart into the words that a shell would make of it, where it has plain and quoted words only. Of anything that a
-// shell would do something with, it says that it cannot.
+// shellWords splits a command into the words that a shell would make of it. The command may have only plain and quoted
+// words. ok is false if a shell would interpret anything in it.
 func shellWords(command string) (words []string, ok bool) {
 	var word strings.Builder
-	open, in := byte(0), false // the quote that is open; within a word
+	open, in := byte(0), false // the open quote, or 0; within a word
 	for i := 0; i < len(command); i++ {
 		c := command[i]
 		switch {

@@ -1,8 +1,9 @@
-// Package installed finds an agent as its user has it on this machine: the program, and the credential for its model.
+// Package installed finds an agent that the user of this machine has installed: its program, and the credential for its
+// model.
 //
 //	found, err := installed.Find("claude", installed.Here())
 //
-// Nothing of the user's home reaches a sandbox but the program itself, and the credential is for the model gateway alone.
+// From the user's home only the program itself reaches a sandbox. The credential goes to the model gateway alone.
 package installed
 
 import (
@@ -20,40 +21,40 @@ import (
 	"torno/internal/agent"
 )
 
-// Agent is what a profile needs to have an agent of this machine's user.
+// Agent holds everything that a profile needs to use an agent of this machine's user.
 type Agent struct {
 	Name    string
-	Command []string // the program, where a sandbox has it
-	Places  []Place  // what of this machine children have to find
+	Command []string // the program's path in a sandbox
+	Places  []Place  // paths of this machine that children must find
 	Preset  string   // of the route to its model
-	Key     string   // its credential; "" where Login has it
-	Login   string   // the file in which the agent keeps its user's login
-	Base    *url.URL // of another upstream than the preset's; nil for none
+	Key     string   // its credential; "" if Login has it
+	Login   string   // the agent's own file with its user's login
+	Base    *url.URL // an upstream other than the preset's; nil for none
 }
 
-// Place is a directory or a file of this machine, and where children find it.
+// Place is a directory or a file of this machine, and the path at which children find it.
 type Place struct{ Host, As string }
 
-// Machine is what is asked.
+// Machine answers questions about the machine and its user.
 type Machine struct {
 	Env  func(string) string
 	Path func(program string) (string, error) // where a program is, by PATH
 }
 
-// Here is the machine and the user of this process.
+// Here returns the machine and the user of this process.
 func Here() Machine { return Machine{os.Getenv, exec.LookPath} }
 
-// known is what the users of an agent have.
+// known holds general facts about an agent: how users install it, and where they have its credential.
 type known struct {
 	install string   // the command that installs it
-	native  []string // where npm has its program, below a directory node_modules
-	python  bool     // it is a script of Python's instead
-	keys    []string // variables with a key
-	base    string   // the variable with another base of its API
-	preset  string   // of the route for a key
+	native  []string // patterns for its program, below npm's directory node_modules
+	python  bool     // it is a Python script instead
+	keys    []string // environment variables with a key
+	base    string   // the variable with another base address of its API
+	preset  string   // of the route, if there is a key
 	login   []string // the file with a login, in the user's home
-	loginBy string   // the preset for it
-	kind    string   // of the credential that it is
+	loginBy string   // the preset of the route, if there is a login
+	kind    string   // the kind of credential that the login is
 }
 
 var agents = map[string]known{
@@ -73,7 +74,7 @@ var agents = map[string]known{
 	},
 }
 
-// Find finds an agent. With an image its program is the image's own, and only the credential is looked for.
+// Find finds an agent. With image the image has the program, so Find looks only for the credential.
 func Find(name string, m Machine, image bool) (Agent, error) {
 	about, ok := agents[name]
 	if !ok {
@@ -91,7 +92,7 @@ func Find(name string, m Machine, image bool) (Agent, error) {
 	return found, found.findBase(about, m)
 }
 
-// findProgram follows links, and a script of npm's, to the program that the processor runs.
+// findProgram finds the program that the processor runs. On its way there it follows links, and a script of npm's.
 func (a *Agent) findProgram(about known, m Machine) error {
 	at, err := m.Path(a.Name)
 	if err == nil {
@@ -120,7 +121,7 @@ func (a *Agent) findProgram(about known, m Machine) error {
 	return nil
 }
 
-// isNative says whether a file is a program of the processor's.
+// isNative reports whether the processor itself can run the file (ELF).
 func isNative(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -135,8 +136,8 @@ func isNative(path string) (bool, error) {
 	return bytes.Equal(begins, []byte("\x7fELF")), nil
 }
 
-// besideScript looks where npm has what a script of a package starts: in the directories node_modules above it and in those of its
-// package.
+// besideScript finds the program that a script of an npm package starts. It looks at each directory above the script
+// that is called node_modules, or contains such a directory.
 func besideScript(script string, patterns []string) string {
 	for dir := filepath.Dir(script); dir != "/"; dir = filepath.Dir(dir) {
 		for _, pattern := range patterns {
@@ -150,7 +151,8 @@ func besideScript(script string, patterns []string) string {
 	return ""
 }
 
-// place says where children find a program: itself alone, or with the directories beside it that it came with.
+// place sets where children find a program: either the program alone, or together with the directories that it came
+// with.
 func (a *Agent) place(program string) {
 	as := "/opt/" + a.Name
 	a.Command = []string{as + "/bin/" + a.Name}
@@ -163,7 +165,7 @@ func (a *Agent) place(program string) {
 	a.Places = []Place{{program, a.Command[0]}}
 }
 
-// findCredential takes a key of the environment before a login, as the agents themselves do.
+// findCredential prefers a key in the environment to a login, as the agents themselves do.
 func (a *Agent) findCredential(about known, m Machine) error {
 	for _, name := range about.keys {
 		if key := strings.TrimSpace(m.Env(name)); key != "" {
@@ -189,7 +191,7 @@ func (a *Agent) findCredential(about known, m Machine) error {
 	return nil
 }
 
-// findBase heeds the variable by which the agent's user has sent it elsewhere.
+// findBase reads the variable by which the user has given the agent another address.
 func (a *Agent) findBase(about known, m Machine) error {
 	text := m.Env(about.base)
 	if text == "" || a.Key == "" { // a login is for its vendor alone
@@ -203,7 +205,7 @@ func (a *Agent) findBase(about known, m Machine) error {
 	return nil
 }
 
-// Route is the gateway's route to the agent's model, as a configuration has it. keyFile is where the key lies.
+// Route returns the gateway's route to the agent's model, as a configuration has it. keyFile is the path of the key.
 func (a *Agent) Route(keyFile string) map[string]any {
 	route := map[string]any{"preset": a.Preset, "credential": map[string]any{"file": keyFile}}
 	if a.Login != "" {

@@ -11,12 +11,13 @@ import (
 	"torno/internal/paths"
 )
 
-// interpreter finds what starts a script of Python's: in its first line, or, where that path is too long or has a space, in the words that
-// installers write for a shell instead.
+// interpreter finds the interpreter of a Python script. It stands in the script's first line. If its path is too long
+// or has a space, installers write words for a shell there instead.
 var interpreter = regexp.MustCompile(`^#!(?:\s*(/\S*/python[0-9.]*)\s*\n|/bin/sh\n'''exec' ["']?(/[^"'\n]*/python[0-9.]*)["']? )`)
 
-// placePython says where children find a script with the environment of Python's that it lies in, and with that environment's own Python where it
-// is none of the system's. Both have paths written into them, so they are where they are on this machine.
+// placePython sets where children find a Python script. They need the Python environment in which the script lies. They
+// also need that environment's own Python, unless it is one of the system's. Both have paths written into them, so
+// children find them at the same paths as on this machine.
 func (a *Agent) placePython(script, install string) error {
 	python, err := interpreterOf(script)
 	if err != nil {
@@ -35,7 +36,7 @@ func (a *Agent) placePython(script, install string) error {
 	if err != nil {
 		return fmt.Errorf("the Python of %s cannot be found: %w; install it again (%s)", env, err, install)
 	}
-	if paths.Within("/usr", base) && !paths.Within("/usr/local", base) { // which children see anyway
+	if paths.Within("/usr", base) && !paths.Within("/usr/local", base) { // children see that anyway
 		return nil
 	}
 	as := filepath.Dir(filepath.Dir(base))
@@ -64,10 +65,10 @@ func interpreterOf(script string) (string, error) {
 	return string(found[1]) + string(found[2]), nil
 }
 
-// mostLinks is how many links lead to an interpreter at most.
+// mostLinks bounds how many links may lead to an interpreter.
 const mostLinks = 16
 
-// leaving follows links that begin in a directory until they lead out of it.
+// leaving follows links from path until one leads out of dir, and returns its target.
 func leaving(dir, path string) (string, error) {
 	for range mostLinks {
 		if !paths.Within(dir, path) {

@@ -4,18 +4,18 @@ import "math"
 
 // Amount is the cost of exchanges, or the most that they may cost.
 type Amount struct {
-	InputTokens  int64 `json:"input_tokens,omitempty"` // wherever the model read them from, a cache too
+	InputTokens  int64 `json:"input_tokens,omitempty"` // all that the model read, also from a cache
 	OutputTokens int64 `json:"output_tokens,omitempty"`
 	Requests     int64 `json:"requests,omitempty"`
 	Money        Money `json:"money,omitempty"`
-	// Unpriced says that nothing is known of the money. A scope that limits money allows no such bound.
+	// Unpriced means that the money is unknown. A scope that limits money refuses such a bound.
 	Unpriced bool `json:"unpriced,omitempty"`
 }
 
-// What is one of the things that a budget limits.
+// What is a quantity that a budget limits.
 type What int
 
-// The things that a budget limits. Those before Parallel are sums, which an Amount holds.
+// Quantities that a budget limits. Those before Parallel are sums, and an Amount holds them.
 const (
 	InputTokens What = iota
 	OutputTokens
@@ -29,7 +29,7 @@ func (w What) String() string {
 	return [...]string{"input tokens", "output tokens", "requests", "money", "parallel requests"}[w]
 }
 
-// vector is an amount by What.
+// vector is an Amount in the order of What.
 type vector [sums]int64
 
 func (a Amount) vector() vector {
@@ -40,7 +40,7 @@ func (v vector) amount() Amount {
 	return Amount{InputTokens: v[InputTokens], OutputTokens: v[OutputTokens], Requests: v[Requests], Money: Money(v[Spending])}
 }
 
-// plus stops at the highest number: a sum never overflows to a low one.
+// plus adds the numbers one by one. A sum stops at the highest number and never overflows to a low one.
 func (v vector) plus(w vector) vector {
 	for i := range v {
 		v[i] = sum(v[i], w[i])
@@ -48,7 +48,7 @@ func (v vector) plus(w vector) vector {
 	return v
 }
 
-// atLeast takes of each number the higher one.
+// atLeast returns the higher of each pair of numbers.
 func (v vector) atLeast(w vector) vector {
 	for i := range v {
 		v[i] = max(v[i], w[i])
@@ -56,7 +56,7 @@ func (v vector) atLeast(w vector) vector {
 	return v
 }
 
-// covers says whether no number of w is higher.
+// covers reports whether no number of w is higher.
 func (v vector) covers(w vector) bool { return v.atLeast(w) == v }
 
 func (v vector) negative() bool {
@@ -76,7 +76,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Plus is the sum of two amounts, of which no number overflows. It is unpriced if one of them is.
+// Plus returns the sum of two amounts. No number overflows. The sum is unpriced if either amount is.
 func (a Amount) Plus(b Amount) Amount {
 	both := a.vector().plus(b.vector()).amount()
 	both.Unpriced = a.Unpriced || b.Unpriced

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// book is the sum of the lines of a ledger. It does no input and no output: the ledger applies each line to it when
-// the line is written, and again when the ledger is read.
+// book is the sum of a ledger's lines. It does no input and no output: the ledger applies each line to it when the line
+// is written, and again when the ledger is read.
 type book struct {
-	version  int // of the lines that come next
+	version  int // of the lines that follow
 	accounts map[key]*account
-	days     map[string][]int64 // by outbox: those that have an account
+	days     map[string][]int64 // by outbox: days with an account
 	open     map[uint64]*entry
-	last     uint64 // the highest number of a reservation
-	day      int64  // the present one
-	boot     string // of the machine, when the last process opened the ledger
+	last     uint64 // the highest number of any reservation
+	day      int64  // the current day
+	boot     string // the machine's boot when the last process opened the ledger
 	begun    bool
-	ended    bool // that process closed it
+	ended    bool // that process closed the ledger
 }
 
-// account is a scope.
+// account is the state of one scope.
 type account struct {
 	spent vector
-	ahead vector // what the disk says that it may have cost
+	ahead vector // the cost that the disk allows for: after a power cut it counts as spent
 	open  map[uint64]vector
 }
 
@@ -39,8 +39,8 @@ func newBook() *book {
 	return &book{accounts: map[key]*account{}, days: map[string][]int64{}, open: map[uint64]*entry{}}
 }
 
-// use is the part of an account's limits that is used up. The open sum is made anew each time, since a sum that stopped at the
-// highest number cannot be subtracted from.
+// use returns the used part of an account's limits. It adds the open reservations anew each time, because a sum that
+// stopped at the highest number cannot be subtracted from.
 func (b *book) use(k key) use {
 	a := b.accounts[k]
 	if a == nil {
@@ -53,8 +53,8 @@ func (b *book) use(k key) use {
 	return u
 }
 
-// counted is the use that a scope's limits are about. For a day that includes what was noted under later days: the clock was ahead
-// then and was set back, so it was spent today.
+// counted returns the use that is compared with a scope's limits. For a day it includes spending that was noted under
+// later days: the clock was ahead then and was set back, so that spending belongs to today.
 func (b *book) counted(k key) (all use) {
 	for _, k := range b.countedKeys(k) {
 		u := b.use(k)
@@ -63,7 +63,7 @@ func (b *book) counted(k key) (all use) {
 	return all
 }
 
-// countedKeys are the accounts that count for a scope.
+// countedKeys returns the keys of the accounts that count for a scope.
 func (b *book) countedKeys(k key) (all []key) {
 	if b.accounts[k] != nil {
 		all = append(all, k)
@@ -79,11 +79,12 @@ func (b *book) countedKeys(k key) (all []key) {
 	return all
 }
 
-// keptDays is how many days before the present one an outbox keeps. A clock that jumps ahead, and is set back, finds its day again.
+// keptDays is how many days before the current one an outbox keeps. If the clock jumps ahead and is set back, the old
+// day is still there.
 const keptDays = 3
 
-// moveTo goes on to a day. When a later one begins, those behind it are forgotten, since a clock that was ahead has noted them, and so
-// are those that lie far back.
+// moveTo changes the current day. When a later day begins, it forgets days after it, which a clock that was ahead has
+// noted, and days that are long past.
 func (b *book) moveTo(day int64) {
 	later := day > b.day
 	b.day = day
@@ -126,7 +127,7 @@ func (b *book) remove(k key) {
 	}
 }
 
-// apply takes a line. A line that cannot follow those before it is an error, and changes nothing.
+// apply applies a line. If the line cannot follow the earlier ones, apply returns an error and changes nothing.
 func (b *book) apply(r record) error {
 	if !b.begun && r.Op != opBegin {
 		return errors.New("it does not begin a ledger")
@@ -161,8 +162,8 @@ func (b *book) operate(r record) error {
 	return fmt.Errorf("the operation %q is not known", r.Op)
 }
 
-// begin counts as spent what another process left open. After another start of the machine lines may be lost, and each
-// scope counts what it was allowed ahead.
+// begin counts as spent all reservations that another process left open. After another start of the machine, lines may
+// be lost, so each scope counts as much as it was allowed ahead.
 func (b *book) begin(r record) error {
 	if r.Version < firstVersion || r.Version > version {
 		return fmt.Errorf("the ledger has version %d, and this program knows %d", r.Version, version)
@@ -191,7 +192,7 @@ func (b *book) reserve(r record) error {
 	e := &entry{of: r.Of, bound: r.Amount.vector()}
 	for _, k := range r.Of {
 		b.account(k).open[r.ID] = e.bound
-		if b.version == firstVersion { // a day began with what was reserved on it
+		if b.version == firstVersion { // in this version a day began with the first reservation on it
 			b.day = max(b.day, k.Day)
 		}
 	}
@@ -217,7 +218,7 @@ func (b *book) close(id uint64, e *entry, cost vector) {
 	delete(b.open, id)
 }
 
-// one takes a line that is of one scope.
+// one applies a line that names exactly one scope.
 func (b *book) one(r record) error {
 	if len(r.Of) != 1 {
 		return fmt.Errorf("%s is of %d scopes", r.Op, len(r.Of))
@@ -235,7 +236,7 @@ func (b *book) one(r record) error {
 	return nil
 }
 
-// lines are the shortest ledger that amounts to the same.
+// lines returns the shortest ledger with the same sum.
 func (b *book) lines() []record {
 	var accounts, open []record
 	for k, a := range b.accounts {

@@ -8,17 +8,18 @@ import (
 	"syscall"
 )
 
-// disk has the operations of the ledger on its directory. A test stops it before any of these and in the middle of a write.
+// disk is the set of operations that the ledger does on its directory. A test stops it before any of them, and in the
+// middle of a write.
 type disk interface {
-	// read returns the content of a file, nil if the file does not exist.
+	// read returns the content of a file, or nil if the file does not exist.
 	read(name string) ([]byte, error)
-	// open opens a file to append to it, and makes it if it does not exist.
+	// open opens a file for appending, and creates it if it does not exist.
 	open(name string) (file, error)
 	rename(from, to string) error
 	remove(name string) error
-	// holds says whether a name leads to an open file.
+	// holds reports whether a name leads to an open file.
 	holds(name string, f file) bool
-	// flush puts the names of the directory on the disk.
+	// flush writes the names of the directory to the disk.
 	flush() error
 }
 
@@ -30,7 +31,7 @@ type file interface {
 	Close() error
 }
 
-// directory is the disk.
+// directory is the disk that a real ledger uses.
 type directory string
 
 func (d directory) read(name string) ([]byte, error) {

@@ -12,10 +12,10 @@ import (
 	"torno/internal/lock"
 )
 
-// lockName is the file in the ledger's directory that its process holds.
+// lockName is the lock file in the ledger's directory.
 const lockName = "ledger.lock"
 
-// HeldError says that another process has the ledger.
+// HeldError means that another process has the ledger.
 type HeldError struct {
 	Dir    string
 	Holder string
@@ -25,7 +25,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another gateway has the budgets in %s: %s", e.Dir, e.Holder)
 }
 
-// Ledger knows what was spent. All its methods may be called at once.
+// Ledger knows all spending. All its methods may be called concurrently.
 type Ledger struct {
 	lock *lock.Lock
 	now  func() time.Time
@@ -33,16 +33,17 @@ type Ledger struct {
 	mu       sync.Mutex
 	book     *book
 	log      *log
-	least    int64         // by which the file grows before it is written anew
-	grown    int64         // what it grew by since then
-	allowed  int64         // what it may grow by
-	trouble  error         // why it could not be written anew the last time
-	released chan struct{} // is closed, and made anew, when a reservation ends
+	least    int64         // growth of the file before the first rewrite
+	grown    int64         // growth since the last rewrite
+	allowed  int64         // growth that triggers the next rewrite
+	trouble  error         // why the last rewrite failed
+	released chan struct{} // closed and replaced when a reservation ends
 	closed   bool
 }
 
-// Open opens the ledger of a directory, which it makes. It is a *HeldError while another process has it, and a
-// *DamagedError where a line cannot be read: then it is not known what was spent. now tells the time by which days begin (package calendar).
+// Open opens the ledger in a directory, and makes the directory if necessary. It returns a *HeldError if another
+// process has the ledger, and a *DamagedError if a line cannot be read, because then the spending is unknown. now
+// returns the time by which days begin (package calendar).
 func Open(dir string, now func() time.Time) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the budgets: %w", err)
@@ -62,19 +63,19 @@ func Open(dir string, now func() time.Time) (*Ledger, error) {
 	return l, nil
 }
 
-// compactAt is the least by which a ledger grows before it is written anew.
+// compactAt is the growth in bytes before the first rewrite.
 const compactAt = 1 << 20
 
-// setting is where a ledger is opened.
+// setting says where and how to open a ledger.
 type setting struct {
 	disk  disk
 	dir   string // for errors
-	boot  string // "" where the machine does not say it: each opening is one after a power cut then
+	boot  string // "" if the machine does not tell it; then each opening counts as one after a power cut
 	now   func() time.Time
 	least int64
 }
 
-// open opens the ledger of a disk that no other process has.
+// open opens the ledger on a disk. The caller makes sure that no other process has it.
 func open(s setting) (*Ledger, error) {
 	book, size, err := load(s.disk, s.dir, s.boot)
 	if err != nil {
@@ -95,7 +96,7 @@ func open(s setting) (*Ledger, error) {
 	return l, nil
 }
 
-// write appends a line, and only then takes it into the book.
+// write appends a line to the file, and then applies it to the book.
 func (l *Ledger) write(r record) error {
 	before := l.log.size
 	if err := l.log.add(r); err != nil {
@@ -108,8 +109,8 @@ func (l *Ledger) write(r record) error {
 	return nil
 }
 
-// compact writes the ledger anew when most of it is of the past. If that fails the old one goes on, and it is tried again
-// when it has grown by as much again.
+// compact rewrites the ledger when most of its lines are history. If that fails, the old ledger stays in use, and
+// compact tries again after the same growth.
 func (l *Ledger) compact() {
 	if l.grown < l.allowed {
 		return
@@ -120,15 +121,14 @@ func (l *Ledger) compact() {
 	}
 }
 
-// Trouble is why the ledger could not be written anew the last time, nil if it could. Budgets hold all the same, but the
-// file grows.
+// Trouble returns why the last rewrite of the ledger failed, or nil. The budgets hold all the same, but the file grows.
 func (l *Ledger) Trouble() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.trouble
 }
 
-// Close ends the use of the ledger. Reservations that are open count as spent.
+// Close ends the use of the ledger. Open reservations count as spent.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// wake lets those look again that wait for a reservation to end.
+// wake wakes the callers that wait for a reservation to end.
 func (l *Ledger) wake() {
 	close(l.released)
 	l.released = make(chan struct{})
@@ -168,7 +168,7 @@ func (u use) shown() Use {
 	return Use{Spent: u.spent.amount(), Open: u.open.amount(), Parallel: u.parallel}
 }
 
-// Forget removes a scope that never comes again, and returns what it spent. A scope with open reservations stays.
+// Forget removes a scope that never comes back, and returns its spending. It fails for a scope with open reservations.
 func (l *Ledger) Forget(scope Scope) (Amount, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +189,8 @@ func (l *Ledger) Forget(scope Scope) (Amount, error) {
 	return a.spent.amount(), nil
 }
 
-// ForgetAt removes a scope that has spent so much, and nothing since. One that has spent something since, or has open reservations, stays.
+// ForgetAt removes a scope whose spending is still exactly spent. A scope that has spent more since, or has open
+// reservations, stays.
 func (l *Ledger) ForgetAt(scope Scope, spent Amount) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +209,8 @@ func (l *Ledger) ForgetAt(scope Scope, spent Amount) error {
 	return nil
 }
 
-// Scopes are the names of at most limit scopes of a kind that have spent or reserved something: in their order, those behind after.
+// Scopes returns the names of scopes of one kind that have spent or reserved something, sorted. It begins after the
+// name in after, and returns at most limit names.
 func (l *Ledger) Scopes(kind, after string, limit int) []string {
 	var names []string
 	l.mu.Lock()
@@ -217,7 +219,7 @@ func (l *Ledger) Scopes(kind, after string, limit int) []string {
 			names = append(names, k.ID)
 		}
 	}
-	l.mu.Unlock() // sorting many takes longer than requests should wait
+	l.mu.Unlock() // sorting many names takes longer than a request should wait
 	slices.Sort(names)
 	names = slices.Compact(names) // an outbox has an account for each day
 	return names[:min(limit, len(names))]
@@ -225,10 +227,10 @@ func (l *Ledger) Scopes(kind, after string, limit int) []string {
 
 const daySeconds = 24 * 60 * 60
 
-// today is the day of UTC whose budget counts, in days since 1970. Before that it is the first.
+// today returns the UTC day whose budget counts, in days since 1970. An earlier clock counts as day 1.
 func (l *Ledger) today() int64 { return max(l.now().Unix()/daySeconds, 1) }
 
-// turnDay returns today, and notes it where it is another day than before.
+// turnDay returns today, and writes it down if it differs from the last noted day.
 func (l *Ledger) turnDay() (int64, error) {
 	today := l.today()
 	if today == l.book.day {
@@ -237,14 +239,14 @@ func (l *Ledger) turnDay() (int64, error) {
 	if err := l.write(record{Op: opDay, Day: today}); err != nil {
 		return 0, fmt.Errorf("write the day: %w", err)
 	}
-	l.wake() // those that wait look at the new day's budget
+	l.wake() // waiting requests check the new day's budget
 	return today, nil
 }
 
-// keyOf is the scope in the ledger now.
+// keyOf returns the key of a scope in the ledger today.
 func (l *Ledger) keyOf(scope Scope) key { return keyOn(l.today(), scope) }
 
-// keyOn is the scope in the ledger on a day.
+// keyOn returns the key of a scope in the ledger on the given day.
 func keyOn(day int64, scope Scope) key {
 	k := key{Scope: scope}
 	if scope.Kind == OutboxDay {

@@ -1,15 +1,15 @@
 package budget
 
-// The kinds of scopes that Torno has. Others are possible.
+// Kinds of scopes that Torno uses. Others are possible.
 const (
 	Run      = "run"
 	Subagent = "subagent"
 	Tree     = "tree" // a parent and everything below it
-	// OutboxDay is an outbox on one day. The ledger knows the day.
+	// OutboxDay is an outbox on one day. The ledger adds the day.
 	OutboxDay = "outbox-day"
 )
 
-// Scope is something that has a budget. An ID is of one scope for ever: it is not used again.
+// Scope is something that has a budget. An ID belongs to one scope for ever and is never used again.
 type Scope struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -29,7 +29,7 @@ type Limits struct {
 	Requests     *int64 `json:"requests,omitempty"`
 	Money        *Money `json:"money,omitempty"`
 	Parallel     *int64 `json:"parallel,omitempty"` // requests at a time
-	// KeepForLast is the percentage of each sum that only a last request may use. It never is all of a limit.
+	// KeepForLast is the percentage of each sum that only a last request may use. It never takes the whole limit.
 	KeepForLast int `json:"keep_for_last,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type Claim struct {
 	Limits Limits `json:"limits"`
 }
 
-// of is the limit of a thing. It panics for no What.
+// of returns the limit for w. It panics if w is not a What.
 func (l *Limits) of(w What) (limit int64, ok bool) {
 	var at *int64
 	switch w {
@@ -62,29 +62,30 @@ func (l *Limits) of(w What) (limit int64, ok bool) {
 	return max(*at, 0), true
 }
 
-// kept is the share of a limit that is kept for the last request.
+// kept returns the share of a limit that is kept for the last request.
 func (l *Limits) kept(limit int64) int64 {
 	percent := int64(min(max(l.KeepForLast, 0), 100))
 	share := limit/100*percent + (limit%100*percent+99)/100
 	return max(min(share, limit-1), 0)
 }
 
-// use is the spending of a scope, and the reservations in it.
+// use holds the spending of a scope and its open reservations.
 type use struct {
 	spent, open vector
 	parallel    int64
 }
 
-// verdict says whether a request fits into a scope.
+// verdict is the result of judge.
 type verdict int
 
 const (
 	fits  verdict = iota
-	waits         // only what others have reserved is in its way
+	waits         // only reservations of other requests are in the way
 	exceeds
 )
 
-// judge says whether a request fits, and what is in its way. Of what it cannot cost nothing has to be left.
+// judge decides whether a request fits, and names the limit in its way. A quantity that the request cannot use needs no
+// room.
 func (l *Limits) judge(u use, bound Amount, last bool) (verdict, What) {
 	worst, why := fits, What(0)
 	note := func(v verdict, w What) {

@@ -8,12 +8,12 @@ import (
 
 const (
 	ledgerName = "ledger"
-	freshName  = "ledger.new" // while a ledger is written anew
+	freshName  = "ledger.new" // while the ledger is rewritten
 )
 
-// DamagedError says that a line of the ledger cannot be read, although it is not a last line that a crash or a power cut has
-// cut off. What was spent is not known then. The operator decides: moving the file away
-// begins all budgets anew.
+// DamagedError means that a line of the ledger cannot be read, and that it is not a last line that a crash or a power
+// cut cut off. The spending is then unknown, and the operator decides: if the file is moved away, all budgets begin
+// anew.
 type DamagedError struct {
 	Dir  string
 	Line int
@@ -27,15 +27,15 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// log is the ledger's file, open.
+// log is the open file of the ledger.
 type log struct {
 	disk   disk
 	file   file
 	size   int64
-	broken error // the file's end is not known any more: nothing is written after it
+	broken error // the end of the file is unknown, so nothing more is written
 }
 
-// load reads the ledger into a book, and says how much of the file counts.
+// load reads the ledger into a book, and returns how many bytes of the file count.
 func load(d disk, dir, boot string) (*book, int64, error) {
 	raw, err := d.read(ledgerName)
 	if err != nil {
@@ -72,8 +72,8 @@ func read(b *book, line []byte) error {
 	return b.apply(r)
 }
 
-// isTail says whether an unreadable line is the end that a sudden stop left. A process that is killed leaves the beginning
-// of a line and nothing after it. A machine that stops leaves anything after the last line that was flushed.
+// isTail reports whether an unreadable line is the end that a sudden stop left. A killed process leaves the beginning
+// of a line, and nothing after it. A machine that stops may leave anything after the last flushed line.
 func isTail(whole bool, rest []byte, sameBoot bool) bool {
 	if sameBoot {
 		return !whole
@@ -88,7 +88,7 @@ func isTail(whole bool, rest []byte, sameBoot bool) bool {
 	return true
 }
 
-// openLog opens the file behind what counts of it, takes the rest away, and flushes.
+// openLog opens the file, cuts it off after its first size bytes, and flushes.
 func openLog(d disk, size int64) (*log, error) {
 	if err := d.remove(freshName); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func openLog(d disk, size int64) (*log, error) {
 	return &log{disk: d, file: f, size: size}, nil
 }
 
-// here is nil as long as the next process will read what this one writes: a file that was taken away or exchanged takes every line, and all
-// that is spent from then on would be forgotten with this process.
+// here returns nil if the next process will read the lines that this one writes. If the file was moved away or
+// replaced, it still takes every line, but all spending from then on would be forgotten when this process ends.
 func (l *log) here() error {
 	if l.broken == nil && !l.disk.holds(ledgerName, l.file) {
 		return fmt.Errorf("the budgets' file %s was taken away or exchanged while it is in use; put it back, or start the gateway anew", ledgerName)
@@ -112,8 +112,8 @@ func (l *log) here() error {
 	return l.broken
 }
 
-// add appends a line and flushes it if it has to be; several are for a file that has no name yet. After an error the line
-// is not in the file, or the log is broken.
+// add appends a line, and flushes it if necessary. Several lines at once are only for a file that has no name yet.
+// After an error the line is not in the file, or the log is broken.
 func (l *log) add(records ...record) error {
 	if l.broken != nil {
 		return l.broken
@@ -141,7 +141,7 @@ func (l *log) add(records ...record) error {
 	return nil
 }
 
-// replace writes the ledger anew. After an error the old one goes on, or the log is broken.
+// replace rewrites the ledger. After an error the old ledger stays in use, or the log is broken.
 func (l *log) replace(records []record) error {
 	if l.broken != nil {
 		return l.broken
@@ -163,14 +163,14 @@ func (l *log) replace(records []record) error {
 	}
 	old := l.file
 	l.file, l.size = fresh.file, fresh.size
-	// Until the name is on the disk, a power cut brings the old file back.
+	// Until the new name is on the disk, a power cut brings the old file back.
 	if err := l.disk.flush(); err != nil {
 		l.broken = fmt.Errorf("the ledger is written no more: %w", err)
 	}
 	return errors.Join(l.broken, old.Close())
 }
 
-// end flushes all lines, adds the last one, and closes the file.
+// end flushes all lines, writes the last one, and closes the file.
 func (l *log) end(last record) error {
 	err := l.file.Sync()
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Money is in nano units of the currency in which the operator wrote the prices. It is never a float.
+// Money counts nano units of the currency that the operator's prices are in. It is never a float.
 type Money int64
 
 // Unit is one unit of the currency.
@@ -35,19 +35,19 @@ func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// String is the shortest text that ParseMoney reads as this amount.
+// String returns the shortest text that ParseMoney reads as this amount.
 func (m Money) String() string {
 	if m < 0 {
-		return "-" + strconv.FormatUint(uint64(-m), 10) + "n" // no money of ours; shown for the error that it is
+		return "-" + strconv.FormatUint(uint64(-m), 10) + "n" // no amount of ours: the n shows that it is an error
 	}
 	text := fmt.Sprintf("%d.%09d", m/Unit, m%Unit)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// MarshalJSON writes a text: a number would become a float in many a reader.
+// MarshalJSON writes a text, because many readers would turn a number into a float.
 func (m Money) MarshalJSON() ([]byte, error) { return json.Marshal(m.String()) }
 
-// UnmarshalJSON reads a text or a number, by its digits.
+// UnmarshalJSON reads a text or a number, digit by digit.
 func (m *Money) UnmarshalJSON(raw []byte) error {
 	text := string(raw)
 	if len(raw) > 0 && raw[0] == '"' {
@@ -63,5 +63,5 @@ func (m *Money) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Units is the amount in units of the currency, for numbers that need not be exact.
+// Units returns the amount in units of the currency, for uses that need not be exact.
 func (m Money) Units() float64 { return float64(m) / float64(Unit) }

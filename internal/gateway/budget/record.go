@@ -10,7 +10,7 @@ import (
 	"torno/internal/strictjson"
 )
 
-// version is of the ledger's format. Lines of the first one are read too: they have no opDay.
+// version is the version of the ledger's format. Lines of the first version can be read too; they have no opDay.
 const (
 	firstVersion = 1
 	version      = 2
@@ -21,15 +21,15 @@ type operation string
 
 const (
 	opBegin   operation = "begin"   // a process opened the ledger: reservations before it count as spent
-	opEnd     operation = "end"     // it closed it: all lines before are on the disk
+	opEnd     operation = "end"     // that process closed the ledger: all earlier lines are on the disk
 	opReserve operation = "reserve" // before the request leaves
-	opSettle  operation = "settle"  // what it cost
-	opSpent   operation = "spent"   // sets what a scope cost, in a ledger that was written anew
+	opSettle  operation = "settle"  // the real cost
+	opSpent   operation = "spent"   // sets the cost of a scope, in a rewritten ledger
 	opForget  operation = "forget"
-	opDay     operation = "day" // another day is the present one, also an earlier one when the clock was set back
+	opDay     operation = "day" // the current day changed, also to an earlier one after the clock was set back
 )
 
-// key is a scope, with the day if its budget is a budget by the day.
+// key is a scope, with the day if the scope has a budget for each day.
 type key struct {
 	Scope
 	Day int64 `json:"day,omitempty"`
@@ -47,28 +47,28 @@ type record struct {
 	Ahead   []ahead   `json:"ahead,omitempty"`
 }
 
-// ahead is the amount that a scope may cost until another such line is on the disk.
+// ahead is the amount that a scope may cost until another line that raises it is on the disk.
 type ahead struct {
 	key
 	Amount Amount `json:"amount"`
 }
 
-// flushed says whether the ledger goes on only when the line is on the disk.
+// flushed reports whether the ledger waits until the line is on the disk.
 func (r *record) flushed() bool { return r.isMark() || len(r.Ahead) > 0 }
 
-// isMark says whether all lines before were on the disk when this one was written.
+// isMark reports whether all earlier lines were on the disk when this one was written.
 func (r *record) isMark() bool { return r.Op == opBegin || r.Op == opEnd }
 
-// provesFlush says whether the lines before this one, which can be read, were on the disk. A line that was flushed itself
-// proves it only if the ledger went on.
+// provesFlush reports whether the lines before this readable line were on the disk. A line that is only flushed itself
+// proves it only if the ledger went on after it.
 func (r *record) provesFlush(wentOn bool) bool { return r.isMark() || r.flushed() && wentOn }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumSize is the checksum at the start of a line, in hexadecimal, and the space after it.
+// sumSize is the length of a line's start: the checksum in hexadecimal and a space.
 const sumSize = 9
 
-// encode makes a line: checksum, space, JSON, line feed.
+// encode appends a line to to: checksum, space, JSON, line feed.
 func encode(to []byte, r record) ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -77,7 +77,7 @@ func encode(to []byte, r record) ([]byte, error) {
 	return fmt.Appendf(to, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
 }
 
-// errTorn says that a line is not as it was written.
+// errTorn means that a line was changed after it was written, or only partly written.
 var errTorn = errors.New("its checksum is not that of its text")
 
 // decode reads a line without its line feed.

@@ -18,22 +18,22 @@ const (
 	maxName   = 4096
 )
 
-// Reservation is the most that a request under way may cost. It ends with Settle or Cancel.
+// Reservation is the most that a request under way may cost. Settle, SettleUnknown or Cancel ends it.
 type Reservation struct {
 	ledger *Ledger
 	id     uint64
 	bound  Amount
 }
 
-// Bound is the reserved amount.
+// Bound returns the reserved amount.
 func (r *Reservation) Bound() Amount { return r.bound }
 
-// Reserve takes an upper bound of what a request may cost out of the budgets of all its claims, or out of none. When it
-// returns the bound is in the ledger, and the request may leave. last says that the request may use what is kept for the
-// final answer.
+// Reserve takes an upper bound of a request's cost out of the budgets of all its claims, or out of none. When it
+// returns, the bound is in the ledger and the request may leave. If last is true, the request may use the share that is
+// kept for the final answer.
 //
-// The error is *Spent where a budget does not allow the request, whatever the requests under way will have cost. Where only
-// what those have reserved is in the way, or too many are under way, Reserve waits for one of them to end, until ctx ends.
+// Reserve returns *Spent if a budget does not allow the request, however little the requests under way will cost. If
+// only their reservations, or their number, are in the way, Reserve waits for one of them to end, until ctx ends.
 func (l *Ledger) Reserve(ctx context.Context, claims []Claim, bound Amount, last bool) (*Reservation, error) {
 	if err := check(claims, bound); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func check(claims []Claim, bound Amount) error {
 	return nil
 }
 
-// try reserves now, or says why not and what to wait for.
+// try reserves now. If it cannot, it returns the reason and a channel to wait for.
 func (l *Ledger) try(claims []Claim, bound Amount, last bool) (r *Reservation, why *Spent, again <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,15 +110,15 @@ func (l *Ledger) try(claims []Claim, bound Amount, last bool) (r *Reservation, w
 	return &Reservation{ledger: l, id: id, bound: bound}, nil, nil, nil
 }
 
-// priced is an amount as the ledger has it.
+// priced returns an amount as the ledger stores it.
 func priced(a Amount) Amount { return a.vector().amount() }
 
-// aheadBy is how many requests like this one a scope may begin before the ledger is flushed again. After a power cut a
-// scope counts as if it had begun them.
+// aheadBy is how many requests of this size a scope may begin before the ledger is flushed again. After a power cut a
+// scope counts as if it had begun them all.
 const aheadBy = 8
 
-// ahead lets scopes cost so much more. The amount is on the disk before a scope may spend it: lines of
-// reservations are not flushed, and a power cut may take them.
+// ahead returns the entries that let scopes cost that much more. They reach the disk before a scope may spend the
+// amount, because lines of reservations are not flushed, and a power cut may take them.
 func (l *Ledger) ahead(of []key, more vector) (all []ahead) {
 	for _, k := range of {
 		u := l.book.use(k)
@@ -134,8 +134,8 @@ func (l *Ledger) ahead(of []key, more vector) (all []ahead) {
 	return all
 }
 
-// Expect lets a scope begin requests with such a bound without a flush: the one that the first of them would wait for is made now. It costs
-// the scope nothing, unless the power is cut.
+// Expect does now the flush for which the first request with such a bound would wait. After it, the scope can begin
+// such requests without a flush. It costs the scope nothing, unless the power is cut.
 func (l *Ledger) Expect(scope Scope, bound Amount) error {
 	if err := check([]Claim{{Scope: scope}}, bound); err != nil {
 		return err
@@ -165,9 +165,9 @@ func (l *Ledger) Expect(scope Scope, bound Amount) error {
 	return nil
 }
 
-// Settle ends the reservation with what the exchange did cost, be it less or more than was reserved. A negative number is
-// not believed: the bound counts, and that is an error. After any other error the ledger's file has the reservation as
-// open, so that it counts as spent there.
+// Settle ends the reservation with the real cost of the exchange, which may be less or more than was reserved. It does
+// not believe a negative number: then the bound counts, and Settle returns an error. After any other error the
+// reservation stays open in the file, and so counts as spent there.
 func (r *Reservation) Settle(cost Amount) error {
 	if cost.vector().negative() {
 		return errors.Join(errNegative, r.end(r.bound.vector()))
@@ -175,7 +175,7 @@ func (r *Reservation) Settle(cost Amount) error {
 	return r.end(cost.vector())
 }
 
-// SettleUnknown ends the reservation of an exchange of which it is not known what it cost: the bound counts.
+// SettleUnknown ends the reservation of an exchange whose cost is unknown: the bound counts.
 func (r *Reservation) SettleUnknown() error { return r.end(r.bound.vector()) }
 
 // Cancel ends the reservation of a request of which not one byte was sent: it cost nothing.
@@ -198,7 +198,8 @@ func (r *Reservation) end(cost vector) error {
 	}
 	err := l.write(settled)
 	if err != nil {
-		// The file cannot be told. Here the higher of both counts, so that this process allows no more than the next one.
+		// The file still has the reservation. Count the higher number here, so that this process allows no more than
+		// the next one will.
 		settled.Amount, settled.Ahead = cost.atLeast(e.bound).amount(), nil
 		err = errors.Join(fmt.Errorf("write what was spent: %w", err), l.book.apply(settled))
 	}

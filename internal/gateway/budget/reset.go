@@ -2,8 +2,8 @@ package budget
 
 import "fmt"
 
-// Reset has a scope begin anew: nothing counts as spent. It returns the use that it ends. Of a day it takes the present one, with what
-// was noted under later days. Reservations that are open stay, and what they cost counts.
+// Reset starts a scope's budget anew, and returns the use that was thrown away. For a daily budget it resets the
+// current day, with the spending noted under later days. Open reservations stay, and their cost counts.
 func (l *Ledger) Reset(scope Scope) (Use, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

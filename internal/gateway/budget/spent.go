@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Spent says that a scope's budget does not allow a request. Its text is meant for the client too.
+// Spent is the error that a scope's budget does not allow a request. Its text is for the client too.
 type Spent struct {
 	Scope Scope
 	What  What
-	Limit int64 // what the scope may cost in all, nano units where What is Spending
-	Used  int64 // what it cost until now
-	Bound int64 // what the request may cost
-	Kept  int64 // the part of the limit that is kept for the last request, if this is not the last one
-	// Unpriced says that no price is known for the request, so that no limit of money can hold.
+	Limit int64 // the most that the scope may cost, in nano units if What is Spending
+	Used  int64 // the scope's cost until now
+	Bound int64 // the most that the request may cost
+	Kept  int64 // the part of the limit kept for the last request; 0 if this is the last one
+	// Unpriced means that no price is known for the request, so a limit of money cannot hold.
 	Unpriced bool
 }
 

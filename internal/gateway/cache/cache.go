@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// Key says which file is meant.
+// Key names a file.
 type Key struct {
-	Address string // where the registry has it
-	Digest  Digest // that the registry says now; none where it has not said one, or never does
+	Address string // where the registry serves it
+	Digest  Digest // the registry's current digest; none if the registry has not told it yet, or never tells one
 }
 
-// name is the file's name on the disk. It goes by the address alone: a process that has not heard the registry's digest yet finds the file,
-// which was kept under the digest that the registry said then.
+// name returns the file's name on the disk. It depends on the address alone. So a process that does not know the
+// registry's digest yet still finds the file, which an earlier process checked against the registry's digest.
 func (k Key) name() string {
 	sum := sha256.Sum256([]byte(k.Address + "\x00"))
 	return hex.EncodeToString(sum[:])
 }
 
-// draftPrefix begins the names of files that are not whole yet.
+// draftPrefix begins the names of files that are not complete yet.
 const draftPrefix = ".new-"
 
-// Cache is a directory of files. All its methods may be called at once.
+// Cache is a directory of files. All its methods may be called concurrently.
 type Cache struct {
 	dir  string
 	most int64
@@ -48,8 +48,8 @@ type entry struct {
 	size int64
 }
 
-// Open opens a directory, which it makes, for at most so many bytes. It removes drafts that an earlier process left, and the
-// least recently used files above the bound.
+// Open opens a directory that may hold most bytes, and creates it if necessary. It removes drafts that an earlier
+// process left, and the least recently used files above the bound.
 func Open(dir string, most int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a cache: %w", err)
@@ -84,7 +84,8 @@ func Open(dir string, most int64) (*Cache, error) {
 	return c, nil
 }
 
-// makeRoom removes the least recently used files until n more bytes fit. The caller has locked the cache, or has not shared it yet.
+// makeRoom removes the least recently used files until n more bytes fit. The caller has locked the cache, or has not
+// shared it yet.
 func (c *Cache) makeRoom(n int64) bool {
 	for c.used+n > c.most {
 		oldest := c.order.Back()
@@ -95,7 +96,7 @@ func (c *Cache) makeRoom(n int64) bool {
 	return true
 }
 
-// remove removes a kept file. The cache is locked.
+// remove removes a kept file. The caller has locked the cache.
 func (c *Cache) remove(at *list.Element) bool {
 	e := at.Value.(*entry)
 	if err := os.Remove(filepath.Join(c.dir, e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +108,7 @@ func (c *Cache) remove(at *list.Element) bool {
 	return true
 }
 
-// take is for n bytes of a draft. It is false where they do not fit.
+// take reserves room for n bytes of a draft. It returns false if they do not fit.
 func (c *Cache) take(n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +125,7 @@ func (c *Cache) giveBack(n int64) {
 	c.used -= n
 }
 
-// keep puts a whole draft into its place.
+// keep renames a complete draft to its final name.
 func (c *Cache) keep(draft, name string, size int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +139,7 @@ func (c *Cache) keep(draft, name string, size int64) error {
 	return nil
 }
 
-// touch notes that a file was used, on the disk too: the next process knows the order by its time.
+// touch notes that a file was used. It sets the file's time too, because the next process learns the order from that.
 func (c *Cache) touch(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,10 +149,10 @@ func (c *Cache) touch(name string) {
 	}
 	c.order.MoveToFront(at)
 	now := time.Now()
-	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // it only orders
+	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // only the order depends on it
 }
 
-// drop removes a file that is damaged.
+// drop removes a damaged file.
 func (c *Cache) drop(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

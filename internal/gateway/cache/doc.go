@@ -1,17 +1,21 @@
-// Package cache keeps files of a package registry on the disk, so that children that need the same ones do not each fetch them.
+// Package cache keeps files of a package registry on the disk, so that several children that need the same file fetch
+// it once.
 //
 //	c, err := cache.Open(dir, most)
-//	key := cache.Key{Address: url, Digest: digest}      // the digest that the registry says; none where an address never changes
+//	key := cache.Key{Address: url, Digest: digest}      // the registry's digest; none for a file that never changes
 //	held := c.Find(key)                                 // verified, or nil
-//	turn := c.Turn(ctx, key, patience)                  // one child fetches, the others wait for it
-//	draft := c.Begin(key, mediaType)                    // what is fetched is written beside its way to the child
+//	over, mine := c.Turn(ctx, key, patience)            // one child fetches, the others wait for it
+//	draft, err := c.Begin(key, mediaType)               // the bytes are written beside their way to the child
 //	err = draft.Keep(); draft.Drop()
 //
 // What it promises:
-//   - What is found is what was kept: its digest is made again before the first byte is read. A damaged file is removed, and is not found.
-//   - Only what has the registry's digest is kept. Where a registry says none, the digest of what came first is.
-//   - The directory holds no more than its bound, drafts with it. The least recently used file goes first. A file that
-//     does not fit, or that a full disk does not take, still reaches the child, and is not kept.
-//   - A process that dies leaves drafts, which the next one removes, and whole files.
-//   - It knows nothing of routes and credentials: each has a directory of its own.
+//
+//   - Find returns a file only as it was kept: it computes the digest again before the first byte is read. It removes a
+//     damaged file and does not return it.
+//   - Keep keeps a file only if it has the registry's digest. If the registry tells no digest, Keep computes one from
+//     the first download.
+//   - The directory, drafts included, holds no more than its bound. The least recently used file goes first. A file
+//     that does not fit, or that a full disk does not take, still reaches the child, but is not kept.
+//   - A process that dies leaves whole files, and drafts that the next process removes.
+//   - It knows nothing of routes and credentials: the caller gives each of them a directory of its own.
 package cache

@@ -14,9 +14,9 @@ import (
 	"syscall"
 )
 
-// head is the first line of a file: what follows it, and its digest.
+// head is the first line of a kept file. It describes the content that follows.
 type head struct {
-	Type      string `json:"type"` // as the registry said it
+	Type      string `json:"type"` // the registry's media type
 	Size      int64  `json:"size"`
 	Algorithm string `json:"algorithm"`
 	Sum       string `json:"sum"` // in hexadecimal
@@ -24,7 +24,7 @@ type head struct {
 
 const maxHead = 4 << 10
 
-// Held is a file that was found, at its first byte.
+// Held is a kept file, open at its first byte.
 type Held struct {
 	Type string
 	Size int64
@@ -33,10 +33,10 @@ type Held struct {
 
 func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
 
-// Close lets go of it. It stays readable until then, also when it is removed meanwhile.
+// Close closes the file. Until then it stays readable, even if it is removed meanwhile.
 func (h *Held) Close() error { return h.file.Close() }
 
-// Find finds a file, and makes sure that it is what was kept. It is nil where there is none.
+// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file.
 func (c *Cache) Find(key Key) *Held {
 	name := key.name()
 	if !c.has(name) {
@@ -57,7 +57,7 @@ func (c *Cache) Find(key Key) *Held {
 	return held
 }
 
-// verified reads all of a file, and leaves it at the first byte behind its head.
+// verified reads a whole file, and then goes back to the first byte after its head.
 func verified(file *os.File, want Digest) (*Held, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
 	line, err := in.ReadSlice('\n')
@@ -86,7 +86,7 @@ func verified(file *os.File, want Digest) (*Held, error) {
 	return &Held{Type: h.Type, Size: h.Size, file: file}, nil
 }
 
-// Draft is a file that is being fetched. One goroutine has it.
+// Draft is a file that is being fetched. One goroutine uses it.
 type Draft struct {
 	cache *Cache
 	key   Key
@@ -94,10 +94,10 @@ type Draft struct {
 	sum   hash.Hash
 	head  head
 	taken int64
-	err   error // why it is not kept
+	err   error // why it will not be kept
 }
 
-// Begin begins a file. The error is of the disk, or of the bound.
+// Begin begins a draft. It fails if the disk fails or the cache's bound leaves no room.
 func (c *Cache) Begin(key Key, mediaType string) (*Draft, error) {
 	algorithm := own
 	if key.Digest != (Digest{}) {
@@ -125,10 +125,11 @@ func (c *Cache) Begin(key Key, mediaType string) (*Draft, error) {
 
 var errFull = errors.New("it does not fit into the cache")
 
-// Write adds a part. It never fails, so a full disk does not stop the child's download; Keep reports why nothing was kept.
+// Write adds a part. It never fails, so a full disk does not stop the child's download. Keep reports why nothing was
+// kept.
 func (d *Draft) Write(p []byte) (int, error) {
 	if d.err != nil {
-		return len(p), nil //nolint:nilerr // Keep says it
+		return len(p), nil //nolint:nilerr // Keep returns this error
 	}
 	if !d.cache.take(int64(len(p))) {
 		d.err = errFull
@@ -141,7 +142,8 @@ func (d *Draft) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Keep keeps it, if it is whole and has the digest that the registry says. Either way the draft is over.
+// Keep keeps the file if it is complete and has the registry's digest. After Keep the draft is over, whatever it
+// returns.
 func (d *Draft) Keep() (err error) {
 	defer func() {
 		if err != nil {
@@ -171,7 +173,7 @@ func (d *Draft) Keep() (err error) {
 	return d.cache.keep(d.file.Name(), d.key.name(), d.taken)
 }
 
-// Drop removes it.
+// Drop removes the draft.
 func (d *Draft) Drop() {
 	d.file.Close()
 	os.Remove(d.file.Name()) // if this fails, the next Open removes it

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Turn waits for another fetch of the same file. With mine the caller is to fetch it, and to call over when it has, or has failed. Without,
-// another fetch has ended meanwhile, and Find may have its result, or ctx has ended, or it took too long: a child that reads slowly holds no
-// other up.
+// Turn gives the caller the turn to fetch a file, or waits for the caller that has it. If mine is true, the caller
+// fetches the file, and then calls over, after a failure too. If mine is false, the other fetch has ended and Find may
+// have its result, or ctx has ended, or patience is over. Patience is there because a child that reads slowly must not
+// hold up others.
 func (c *Cache) Turn(ctx context.Context, key Key, patience time.Duration) (over func(), mine bool) {
 	name := key.name()
 	c.mu.Lock()

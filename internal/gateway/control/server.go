@@ -20,16 +20,17 @@ import (
 	"torno/internal/version"
 )
 
-// SocketName is the socket's name in the state directory.
+// SocketName is the name of the socket in the state directory.
 const SocketName = "gateway.sock"
 
-// maxRequest bounds the bytes of a request: a door with all its budgets.
+// maxRequest bounds the bytes of a request. The largest is a door with all its budgets.
 const maxRequest = 1 << 20
 
-// maxSetup is more than the largest configuration, whose routes may be spread over more lines here.
+// maxSetup is larger than any configuration, because the watcher may send its routes in more lines than the operator
+// wrote.
 const maxSetup = 8 << 20
 
-// Listen opens the socket. The caller holds the state's lock, so an existing socket is dead.
+// Listen opens the socket. The caller holds the lock on the state directory, so a socket that exists already is dead.
 func Listen(stateDir string) (net.Listener, error) {
 	listener, err := socket.Listen(stateDir, SocketName, 0o600)
 	if err != nil {
@@ -38,7 +39,7 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
-// ListenFor opens the socket for another process, which takes the descriptor with Taken.
+// ListenFor opens the socket for another process, which gets the descriptor and calls Taken.
 func ListenFor(stateDir string) (*os.File, error) {
 	listener, err := socket.Listen(stateDir, SocketName, 0o600)
 	if err != nil {
@@ -48,7 +49,7 @@ func ListenFor(stateDir string) (*os.File, error) {
 	return file, errors.Join(err, listener.Close())
 }
 
-// Taken is the socket that another process has opened for this one.
+// Taken returns the socket that another process opened for this one.
 func Taken(file *os.File) (net.Listener, error) {
 	listener, err := net.FileListener(file)
 	if err := errors.Join(err, file.Close()); err != nil {
@@ -57,50 +58,50 @@ func Taken(file *os.File) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
-// Process is what is asked of the process around a gateway.
+// Process is the part of the gateway's process that this API controls.
 type Process interface {
-	// Digest is that of the text which counts now; "" for none.
+	// Digest returns the digest of the text of routes and prices in use, or "" if there is none.
 	Digest() string
-	// Take puts routes and prices into the place of those that were there. Where it fails nothing has changed: the error is
-	// ErrSetup for a text that is not understood, and ErrOwnSetup where the gateway has a file of its own.
+	// Take replaces the routes and prices. If it fails, nothing has changed. The error is ErrSetup if it does not
+	// understand the text, and ErrOwnSetup if the gateway was started with its own file.
 	Take(text []byte) error
-	// Stop has the process end as SIGTERM does. It returns at once.
+	// Stop makes the process end as SIGTERM does. It returns at once.
 	Stop()
 }
 
-// The errors of Process.Take.
+// Errors of Process.Take.
 var (
 	ErrSetup    = errors.New("the routes and prices are not understood")
 	ErrOwnSetup = errors.New("this gateway was started with --config, which says its routes; start it without, or change that file and send it SIGHUP")
 )
 
-// Digest stands for a text of routes and prices.
+// Digest identifies a text of routes and prices.
 func Digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Serve answers until ctx is done, and removes the socket.
+// Serve serves the API until ctx is done, and then removes the socket.
 func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gateway.Gateway, process Process, log *slog.Logger) error {
 	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, process), log)
 }
 
-// Trouble describes why a route's upstream does not answer.
+// Trouble describes why a route does not work.
 type Trouble = gateway.Trouble
 
 // Status describes a running gateway.
 type Status struct {
 	Process int      `json:"process"`
-	User    int      `json:"user"` // of the process; one before this field was said has the user of its watcher
+	User    int      `json:"user"` // of the process; an older gateway does not send it, and runs as its watcher's user
 	Version string   `json:"version"`
 	Routes  []string `json:"routes"`
-	Setup   string   `json:"setup"` // the Digest of what it was told
+	Setup   string   `json:"setup"` // the Digest of the text that the gateway was told
 	Doors   int      `json:"doors"`
 
 	Troubles []Trouble `json:"troubles,omitempty"` // of routes that do not work
 }
 
-// Handler answers without a socket.
+// Handler serves the API without a socket.
 func Handler(g *gateway.Gateway, process Process) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -117,7 +118,7 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 	})
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		failures.Reply(w, status(g, process), nil)
-		_ = http.NewResponseController(w).Flush() // what is not out by now is lost with the connection
+		_ = http.NewResponseController(w).Flush() // after Stop the connection breaks, and unsent bytes are lost
 		process.Stop()
 	})
 	mux.HandleFunc("POST /v1/routes/{name}/try", func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +161,7 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 	return mux
 }
 
-// handleSpending is what is asked of the ledger.
+// handleSpending adds the calls about the ledger.
 func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
 		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
@@ -206,7 +207,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// follow writes events as JSON lines, each flushed at once.
+// follow writes events as JSON lines. It flushes after each batch, so nothing is held back.
 func follow(g *gateway.Gateway, w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	w.Header().Set("Content-Type", "application/jsonl")

@@ -10,26 +10,26 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Access is a gateway's way to its Warden. A nil one is for a gateway that reads credentials itself.
+// Access lets a gateway ask its Warden. A nil Access is for a gateway that reads credentials itself.
 type Access struct {
 	mu   sync.Mutex // guards asks and idle
 	asks *net.UnixConn
-	idle []*line // connections that wait for a question
+	idle []*line // connections without a question under way
 }
 
-// maxIdle is how many connections wait. The warden has a place for each, and for many more.
+// maxIdle bounds the idle connections. The warden serves this many, and many more.
 const maxIdle = 8
 
-// NewAccess asks the warden at the other end of a connection.
+// NewAccess returns an Access to the warden at the other end of a connection.
 func NewAccess(asks *net.UnixConn) *Access { return &Access{asks: asks} }
 
-// Setup is the text of routes and prices that the watcher said last.
+// Setup returns the most recent text of routes and prices from the watcher.
 func (a *Access) Setup(ctx context.Context) ([]byte, error) {
 	r, err := a.ask(ctx, ask{What: askSetup})
 	return []byte(r.Text), err
 }
 
-// Roots is the text of a route's file of certificates.
+// Roots returns the text of a route's file of certificates.
 func (a *Access) Roots(ctx context.Context, name string) ([]byte, error) {
 	r, err := a.ask(ctx, ask{What: askRoots, Route: name})
 	return []byte(r.Text), err
@@ -99,7 +99,7 @@ func (d distantLogin) save(ctx context.Context, got *fresh) error {
 	return err
 }
 
-// ask asks, and lets go.
+// ask asks a question, and then frees the connection for the next one.
 func (a *Access) ask(ctx context.Context, q ask) (reply, error) {
 	r, l, err := a.call(ctx, q)
 	if err == nil {
@@ -108,10 +108,11 @@ func (a *Access) ask(ctx context.Context, q ask) (reply, error) {
 	return r, err
 }
 
-// ErrNoWarden says that the process is gone that reads credentials for this gateway.
+// ErrNoWarden means that the process that reads credentials for this gateway is gone.
 var ErrNoWarden = errors.New("the process that reads credentials for this gateway has ended")
 
-// call asks, and returns the connection, which holds what was asked for. The connections of earlier questions are used again.
+// call asks a question, and returns the answer and the connection. The connection keeps the lock, if the question took
+// one. call uses idle connections again.
 func (a *Access) call(ctx context.Context, q ask) (r reply, l *line, err error) {
 	if l, err = a.line(); err != nil {
 		return reply{}, nil, passing(fmt.Errorf("%w: %w", ErrNoWarden, err))
@@ -132,7 +133,7 @@ func (a *Access) call(ctx context.Context, q ask) (r reply, l *line, err error) 
 	default:
 		return r, l, nil
 	}
-	conn.Close() // the answer to this question may still come, and must not be another question's
+	conn.Close() // the answer may still come, and must not answer another question
 	return reply{}, nil, err
 }
 
@@ -152,7 +153,8 @@ func (a *Access) line() (*line, error) {
 	return newLine(conn), nil
 }
 
-// keep has a connection, whose question was answered, wait for the next one. One with a large answer still holds it.
+// keep stores a connection for the next question. It closes a connection that had a large answer, because its buffer
+// still holds that answer.
 func (a *Access) keep(l *line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

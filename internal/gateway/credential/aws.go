@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// aws signs each request with a key.
+// aws is a source that signs each request with a key.
 type aws struct {
 	place           place
 	region, service string
@@ -18,10 +18,10 @@ type aws struct {
 	known           *Known
 }
 
-// keys are the credentials that AWS gives: a name, a secret, and for a role a session.
+// keys are credentials from AWS: a key id, a secret, and for a role a session.
 type keys struct{ id, secret, session Secret }
 
-// Header has nothing: the signature is of the request, and Apply asks for it.
+// Header always fails, because a signature needs the whole request. Apply calls sign instead.
 func (a *aws) Header(context.Context) (name, value string, err error) {
 	return "", "", errors.New("a request to AWS is signed, its header is not known before")
 }
@@ -58,7 +58,7 @@ func (a *aws) read(ctx context.Context) (keys, until, error) {
 	return keys{secretOf(id), secretOf(secret), secretOf(session)}, keep, nil
 }
 
-// parseKeys reads what a credential_process prints, or the default profile of a file of credentials.
+// parseKeys reads the output of a credential_process, or the default profile of a credentials file.
 func parseKeys(text string) (id, secret, session string, end time.Time) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var said struct {

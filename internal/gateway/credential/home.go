@@ -14,20 +14,21 @@ import (
 	"torno/internal/lock"
 )
 
-// home is where a login's file is kept.
+// home keeps a login's file.
 type home interface {
 	place
 	program() program
-	// lock keeps other gateways, and other routes of ours, from refreshing the logins of one directory. It does not wait: while another
-	// one has the lock, held is true.
+	// lock keeps other gateways, and other routes of this one, from refreshing the logins of a directory. It does not
+	// wait: if another process has the lock, held is true.
 	lock(ctx context.Context) (unlock func(), held bool, err error)
-	// ready makes sure that the file can be replaced.
+	// ready checks that the file can be replaced.
 	ready(ctx context.Context) error
-	// save puts what the token's server answered into the file, unless it has other tokens than those that were traded.
+	// save writes the answer of the token's server into the file, unless other tokens have replaced the traded ones
+	// there.
 	save(ctx context.Context, got *fresh) error
 }
 
-// loginFile is a login's file that we read and write ourselves.
+// loginFile is a login's file that this process reads and writes itself.
 type loginFile struct {
 	of   program
 	path string
@@ -39,8 +40,8 @@ func (f loginFile) program() program                         { return f.of }
 func (f loginFile) read(ctx context.Context) (string, error) { return file(f.path).read(ctx) }
 func (f loginFile) ready(context.Context) error              { return replaceable(f.path) }
 
-// lock is on the directory: a refresh token is good for once, and some servers end a login whose token comes twice. The program itself
-// does not know this lock.
+// lock locks the directory, because a refresh token can be used only once, and some servers end a login whose token
+// comes twice. The login's own program does not use this lock.
 func (f loginFile) lock(context.Context) (unlock func(), held bool, err error) {
 	dir := filepath.Dir(f.path)
 	at := lock.OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) {})
@@ -48,11 +49,11 @@ func (f loginFile) lock(context.Context) (unlock func(), held bool, err error) {
 	if _, other := errors.AsType[*lock.HeldError](err); other {
 		return nil, true, err
 	}
-	return func() { _ = at.Unlock() }, false, err // it ends with the process in any case
+	return func() { _ = at.Unlock() }, false, err // the lock ends with the process in any case
 }
 
-// save puts new tokens into the file as it is now: its program writes other things there too. Where it has others than those
-// that were traded, a person has logged in anew, and these count.
+// save puts new tokens into the current text of the file, because its program writes other things there too. If other
+// tokens have replaced the traded ones there, a person has logged in anew, and save leaves the file alone.
 func (f loginFile) save(ctx context.Context, got *fresh) error {
 	text, err := f.read(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func (f loginFile) save(ctx context.Context, got *fresh) error {
 	return replace(f.path, []byte(text))
 }
 
-// alone waits until no other gateway, and no other route of ours, refreshes a login of the same directory.
+// alone waits until no other gateway, and no other route of this one, refreshes a login in the same directory.
 func alone(ctx context.Context, h home) (unlock func(), err error) {
 	ctx, stop := context.WithTimeout(ctx, 2*toRenew)
 	defer stop()
@@ -91,7 +92,7 @@ func alone(ctx context.Context, h home) (unlock func(), err error) {
 	}
 }
 
-// merge puts the server's tokens into the file's text, and leaves all else as it is.
+// merge puts the server's tokens, with their times, into the file's text. It changes nothing else.
 func (p program) merge(text string, got *fresh) (string, error) {
 	var fresh answer
 	if err := json.Unmarshal([]byte(got.said.reveal()), &fresh); err != nil {
@@ -127,7 +128,7 @@ func (p program) merge(text string, got *fresh) (string, error) {
 	return string(done), err
 }
 
-// replaceable makes sure that a file can be replaced, before that has to succeed.
+// replaceable checks that a file can be replaced, before it has to be.
 func replaceable(path string) error {
 	next, err := beside(path)
 	if err != nil {
@@ -136,7 +137,7 @@ func replaceable(path string) error {
 	return errors.Join(next.Close(), os.Remove(next.Name()))
 }
 
-// beside makes a new file in the directory of another one, for its owner, closed to others.
+// beside creates a new file in the same directory as path, with the same owner. Nobody else can open it.
 func beside(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -156,7 +157,7 @@ func beside(path string) (*os.File, error) {
 	return next, nil
 }
 
-// replace puts a text into the place of a file, whole or not at all.
+// replace replaces the content of a file, completely or not at all.
 func replace(path string, text []byte) error {
 	next, err := beside(path)
 	if err != nil {

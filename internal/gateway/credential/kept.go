@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	margin = time.Minute      // a value that expires so soon has expired: an exchange takes a while
-	calm   = 10 * time.Second // between two readings that a refusal or an error asks for
+	margin = time.Minute      // a value this close to its end counts as expired, because an exchange takes a while
+	calm   = 10 * time.Second // minimum between two readings after a refusal or an error
 	stay   = 10 * time.Minute // how long a value without an end is kept
 )
 
-// until says how long a value may be kept; the zero value says not at all.
+// until is the time until which a value may be kept. The zero value means that it must not be kept.
 type until struct{ time.Time }
 
-// kept is a value that costs something to read. One caller reads it, the others wait for its result.
+// kept is a value that is costly to read. One caller reads it, and the others wait for that result.
 type kept[T any] struct {
 	costs bool
-	ends  bool          // a reading ends with its caller, and nothing of it is kept
-	gate  chan struct{} // the goroutine that holds it may read
+	ends  bool          // a reading stops when its caller leaves, and its result is not kept
+	gate  chan struct{} // full while a goroutine reads
 
-	mu    sync.Mutex // guards what stands below
+	mu    sync.Mutex // guards the fields below
 	value T
 	end   time.Time // of the value
 	err   error     // of the last reading
-	tried time.Time // when the last reading ended
-	stale bool      // the upstream refused the value
+	tried time.Time // the end of the last reading
+	stale bool      // the upstream has refused the value
 }
 
 func newKept[T any](costs bool) *kept[T] { return &kept[T]{costs: costs, gate: make(chan struct{}, 1)} }
 
-// keptOf is for what is read at a place. What a warden reads comes over a connection, which its caller can close.
+// keptOf makes a kept for a place. A reading through a warden goes over a connection, so its caller can stop it.
 func keptOf[T any](p place) *kept[T] {
 	k := newKept[T](p.costs())
 	_, far := p.(distant)
@@ -39,14 +39,15 @@ func keptOf[T any](p place) *kept[T] {
 	return k
 }
 
-// drop says that the value is not taken.
+// drop notes that the upstream refused the value.
 func (k *kept[T]) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stale = true
 }
 
-// get returns the value that is kept, or a new one. A reading that costs goes on when its caller is gone: others wait for it.
+// get returns the kept value, or reads a new one. A costly reading goes on after its caller has left, because others
+// wait for it.
 func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until, error)) (T, error) {
 	if value, ok, err := k.look(); ok {
 		return value, err
@@ -69,7 +70,8 @@ func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until,
 	return k.wait(ctx, read)
 }
 
-// wait reads, with the gate in hand, and returns earlier where the caller is gone: a door closes although a command hangs.
+// wait reads while it holds the gate. It returns early if its caller leaves, so that a door can close although a
+// command hangs.
 func (k *kept[T]) wait(ctx context.Context, read func(context.Context) (T, until, error)) (value T, err error) {
 	done := make(chan struct{})
 	var found T
@@ -92,7 +94,7 @@ func (k *kept[T]) wait(ctx context.Context, read func(context.Context) (T, until
 	}
 }
 
-// look returns what is kept, also an error, where it is not yet time to read again.
+// look returns the kept value or error, and true unless it is time to read again.
 func (k *kept[T]) look() (T, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +104,7 @@ func (k *kept[T]) look() (T, bool, error) {
 	return k.value, recent || usable, k.err
 }
 
-// calmUntil returns when the next reading may be that a refusal or an error asks for.
+// calmUntil returns the earliest time for the next reading after a refusal or an error.
 func (k *kept[T]) calmUntil() time.Time {
 	if !k.costs || k.tried.IsZero() {
 		return time.Time{}

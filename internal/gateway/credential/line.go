@@ -6,10 +6,11 @@ import (
 	"net"
 )
 
-// line is a connection between a gateway and its warden: a question, its answer, the next question.
+// line is a connection between a gateway and its warden. It carries a question, its answer, the next question, and so
+// on.
 type line struct {
 	conn *net.UnixConn
-	left io.LimitedReader // of the message that is read
+	left io.LimitedReader // bytes that the current message may still have
 	in   *json.Decoder
 }
 
@@ -19,7 +20,7 @@ func newLine(conn *net.UnixConn) *line {
 	return l
 }
 
-// read reads the next message, of so many bytes at most.
+// read reads the next message, which may have most bytes.
 func (l *line) read(to any, most int64) error {
 	l.left.N = most
 	return l.in.Decode(to)

@@ -11,20 +11,20 @@ import (
 
 // program is a program that people log in with. The host keeps its file of tokens for a child.
 //
-// The facts about the two come from the documentation of others. Neither login could be tried here, where there is no
-// network. The file's form, the exchange with the token's server and the writing back are tested against a stand-in. Both
-// vendors mean these tokens for their own program: use them for that program only (the real Claude Code, the real Codex) and
-// read the terms of your plan first; a key of the API has no such bounds.
+// The facts about the two programs come from other people's documentation. Neither login could be tried here, because
+// there is no network. The file's form, the exchange with the token's server and the writing back are tested against a
+// stand-in. Both vendors mean these tokens for their own program. So use them for that program only (the real Claude
+// Code, the real Codex), and read the terms of your plan first. An API key has no such limits.
 type program struct {
 	name    string
 	host    string // of the token's server
 	path    string
-	id      string // of the program, public
+	id      string // the program's public client id
 	scope   string
-	inner   string // the key below which the tokens lie
+	inner   string // the key that holds the tokens
 	access  string // keys of the tokens
 	refresh string
-	again   string // what a person does when nothing else helps
+	again   string // advice to a person when nothing else helps
 }
 
 var (
@@ -38,13 +38,14 @@ var (
 	}
 )
 
-// programs are those whose logins a route can have, by the kind of its credential.
+// programs are the programs whose logins a route can use, by the kind of the credential.
 var programs = map[string]program{"claude": claude, "codex": codex}
 
-// lookAgain is how long a token of the file is used before the file is looked at again: its program may have refreshed it.
+// lookAgain is how long a token from the file is used before the file is read again, because its program may have
+// refreshed it.
 const lookAgain = 15 * time.Second
 
-// login is the source of such a file.
+// login is the source of a program's tokens.
 type login struct {
 	of    program
 	home  home
@@ -52,22 +53,22 @@ type login struct {
 	kept  *kept[tokens]
 	known *Known
 
-	unsaved *fresh // tokens that could not be written into the file yet; used by a reading only, of which there is one at a time
+	unsaved *fresh // new tokens that are not in the file yet; used only by a reading, of which only one runs at a time
 
-	mu            sync.Mutex // guards what stands below
-	used, refused Secret     // the access token of the last exchanges, and the token that the upstream did not take
+	mu            sync.Mutex // guards the fields below
+	used, refused Secret     // the most recent access token, and the access token that the upstream refused
 }
 
-// tokens are the tokens that a request needs.
+// tokens are the parts of a login that a request needs.
 type tokens struct {
 	access  Secret
 	account string
 }
 
-// fresh are tokens that are newer than the file's.
+// fresh holds tokens that are newer than the file's.
 type fresh struct {
-	spent Secret // the refresh token in the file, which is good for nothing now
-	said  Secret // what the token's server answered
+	spent Secret // the refresh token in the file; it is used up
+	said  Secret // the answer of the token's server
 	at    time.Time
 }
 
@@ -106,7 +107,7 @@ func (l *login) isRefused(access string) bool {
 	return l.refused.reveal() == access
 }
 
-// read takes the file's tokens, or new ones where those have expired or were refused.
+// read returns the file's tokens, or new ones if those have expired or were refused.
 func (l *login) read(ctx context.Context) (tokens, until, error) {
 	now, err := l.load(ctx)
 	if err != nil {
@@ -123,7 +124,8 @@ func (l *login) read(ctx context.Context) (tokens, until, error) {
 	return l.readAlone(ctx)
 }
 
-// readAlone looks again: while we waited, another gateway, or another route of ours, may have got new tokens.
+// readAlone does the work of read while this route alone may refresh the login. It reads the file again first, because
+// another gateway, or another route of this one, may have got new tokens while it waited.
 func (l *login) readAlone(ctx context.Context) (tokens, until, error) {
 	now, err := l.load(ctx)
 	if err != nil {
@@ -163,7 +165,8 @@ func (l *login) isGood(now contents) bool {
 	return !l.isRefused(now.access) && (now.end.IsZero() || time.Until(now.end) > margin)
 }
 
-// othersOr: a refresh token is good for once, and the program on the host may have been faster. Then the file has its tokens.
+// othersOr returns the file's tokens if they have changed, and otherwise err. A refresh token can be used only once, so
+// ours fails if the program on the host was faster; then the file has that program's tokens.
 func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, until, error) {
 	now, again := l.load(ctx)
 	if again != nil || now.access == was.access {
@@ -172,7 +175,8 @@ func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, 
 	return l.use(now), l.end(now), nil
 }
 
-// save puts new tokens into the file, and takes what the file has then: where a person has logged in anew meanwhile, that counts.
+// save writes new tokens into the file, and returns the tokens that the file has then. If a person logged in anew
+// meanwhile, it returns that person's tokens.
 func (l *login) save(ctx context.Context) (tokens, until, error) {
 	if err := l.home.save(ctx, l.unsaved); err != nil {
 		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
@@ -201,13 +205,14 @@ func (l *login) end(c contents) until {
 	return until{soon}
 }
 
-// contents are the parts of the file that are used.
+// contents are the parts of the file that this package uses.
 type contents struct {
 	access, refresh, account string
 	end                      time.Time
 }
 
-// parse reads the text of a login's file. What it found of the tokens it returns with an error too.
+// parse reads the text of a login's file. Even with an error it returns the tokens that it found, so that they can be
+// scrubbed.
 func (p program) parse(at fmt.Stringer, text string) (contents, error) {
 	var whole map[string]json.RawMessage
 	var inner map[string]json.RawMessage

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair are the two ends of a new connection.
+// pair returns the two ends of a new connection.
 func pair(kind int) (ours *net.UnixConn, theirs *os.File, err error) {
-	syscall.ForkLock.RLock() // no child gets them
+	syscall.ForkLock.RLock() // so that no child process inherits them
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
 	if err == nil {
 		unix.CloseOnExec(fds[0])
@@ -30,7 +30,7 @@ func pair(kind int) (ours *net.UnixConn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// ConnOf makes a connection of a descriptor, which it closes.
+// ConnOf makes a connection from a descriptor, and closes the descriptor.
 func ConnOf(file *os.File) (*net.UnixConn, error) {
 	conn, err := net.FileConn(file)
 	if err := errors.Join(err, file.Close()); err != nil {
@@ -43,7 +43,7 @@ func ConnOf(file *os.File) (*net.UnixConn, error) {
 	return ours, nil
 }
 
-// Asks is a new way to a warden: the warden's end, and the end for the gateway.
+// Asks makes a new channel to a warden. It returns the warden's end, and the end for the gateway.
 func Asks() (wardens *net.UnixConn, gateways *os.File, err error) { return pair(unix.SOCK_SEQPACKET) }
 
 // send opens a new connection by sending its other end.
@@ -59,7 +59,8 @@ func send(asks *net.UnixConn) (*net.UnixConn, error) {
 	return ours, nil
 }
 
-// receive takes a new connection, or io.EOF. It is nil where the gateway sent something else.
+// receive waits for a new connection, and returns io.EOF if the gateway is gone. It returns nil if the gateway sent
+// something else.
 func receive(asks *net.UnixConn) (*net.UnixConn, error) {
 	var text [1]byte
 	rights := make([]byte, unix.CmsgSpace(4))
@@ -75,7 +76,7 @@ func receive(asks *net.UnixConn) (*net.UnixConn, error) {
 	}
 	messages, err := unix.ParseSocketControlMessage(rights[:size])
 	if err != nil || flags&unix.MSG_CTRUNC != 0 {
-		return nil, nil //nolint:nilerr // what a gateway sends that is not ours is dropped
+		return nil, nil //nolint:nilerr // a message that is not a connection is dropped
 	}
 	var files []*os.File
 	for i := range messages {
@@ -96,7 +97,7 @@ func receive(asks *net.UnixConn) (*net.UnixConn, error) {
 	}
 	conn, err := ConnOf(files[0])
 	if err != nil {
-		return nil, nil //nolint:nilerr // the same
+		return nil, nil //nolint:nilerr // see above
 	}
 	return conn, nil
 }

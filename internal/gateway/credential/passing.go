@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Passing is a failure that the next reading may not meet: a command that failed, a network, a server that is busy. Every other failure
-// lasts until the operator changes something.
+// Passing is a failure that may be gone at the next reading: a failed command, a network, a busy server. Every other
+// failure lasts until the operator changes something.
 type Passing struct {
 	Err error
-	At  time.Time // when the next reading may be; zero is at once
+	At  time.Time // earliest time of the next reading; zero means at once
 }
 
 func (p *Passing) Error() string { return p.Err.Error() }
 func (p *Passing) Unwrap() error { return p.Err }
 
-// passing marks a failure as one that passes.
+// passing marks a failure as a Passing.
 func passing(err error) error {
 	if err == nil {
 		return nil
@@ -24,7 +24,7 @@ func passing(err error) error {
 	return &Passing{Err: err}
 }
 
-// ofSystem marks what the system may not say the next time, such as that too many files are open.
+// ofSystem marks system errors that may be gone the next time, such as too many open files.
 func ofSystem(err error) error {
 	if number, ok := errors.AsType[syscall.Errno](err); ok && (number.Temporary() || number == syscall.EIO || number == syscall.ENOSPC) {
 		return passing(err)
@@ -32,7 +32,7 @@ func ofSystem(err error) error {
 	return err
 }
 
-// at adds when the next reading may be.
+// at adds the earliest time of the next reading.
 func at(err error, next time.Time) error {
 	if p, ok := errors.AsType[*Passing](err); ok {
 		return &Passing{Err: p.Err, At: next}

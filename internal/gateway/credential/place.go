@@ -21,7 +21,7 @@ const (
 	maxCommand = 30 * time.Second
 )
 
-// place is where the text of a secret lies. Its String is for errors.
+// place is where the text of a secret is. Its String is for errors.
 type place interface {
 	fmt.Stringer
 	read(ctx context.Context) (string, error)
@@ -63,7 +63,8 @@ type command []string
 func (c command) String() string { return "the command " + c[0] }
 func (c command) costs() bool    { return true }
 
-// read runs it, once, in a group of its own, which is ended with it.
+// read runs the command once, in a process group of its own. If it takes too long or prints too much, read kills the
+// whole group.
 func (c command) read(ctx context.Context) (string, error) {
 	if err := c.held(); err != nil {
 		return "", err
@@ -85,15 +86,15 @@ func (c command) read(ctx context.Context) (string, error) {
 	case ctx.Err() != nil:
 		return "", passing(fmt.Errorf("%s has not ended within %s", c, maxCommand))
 	case run.ProcessState != nil && err != nil:
-		return "", passing(fmt.Errorf("%s: %w", c, err)) // the status; what it printed may hold the secret
+		return "", passing(fmt.Errorf("%s: %w", c, err)) // the status only; the output may hold the secret
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", c, err)
 	}
 	return string(out.kept), nil
 }
 
-// held refuses a program that another user can exchange, or a file that is named to it. The program runs by its own name, by which
-// some choose what they do.
+// held refuses a command if another user could replace its program, or a file that an argument names. The program runs
+// under its own name, because some programs choose their action by that name.
 func (c command) held() error {
 	for i, word := range c {
 		if !filepath.IsAbs(word) {
@@ -107,7 +108,7 @@ func (c command) held() error {
 	return nil
 }
 
-// environment has the variables that a program needs to find its own files when it fetches secrets.
+// environment returns the variables that a program needs to find its own files when it fetches secrets.
 func environment() []string {
 	var env []string
 	for _, name := range []string{"HOME", "LANG", "LOGNAME", "PATH", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"} {
@@ -118,7 +119,8 @@ func environment() []string {
 	return env
 }
 
-// bounded keeps what is printed, up to a bound, and says when there is more. It has no ReadFrom, which would know no bound.
+// bounded keeps output up to a bound, and reports when there is more. It has no ReadFrom, because that would read
+// without a bound.
 type bounded struct {
 	kept []byte
 	most int
@@ -136,7 +138,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// printed reads what a command printed: the secret, or an object that says when it expires.
+// printed reads a command's output: the secret, or an object that tells when it expires.
 func printed(text string) (string, until, error) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -152,7 +154,7 @@ func printed(text string) (string, until, error) {
 	return said.Value, keepUntil(said.Expires), nil
 }
 
-// keepUntil is a while before the end of what expires.
+// keepUntil returns the time a margin before end, or in ten minutes if end is unknown.
 func keepUntil(end time.Time) until {
 	if end.IsZero() {
 		return until{time.Now().Add(stay)}

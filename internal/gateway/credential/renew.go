@@ -17,7 +17,7 @@ import (
 
 const (
 	toRenew     = 30 * time.Second
-	toLookAgain = 100 * time.Millisecond // whether another one is done
+	toLookAgain = 100 * time.Millisecond // pause before the next look whether the login is free
 )
 
 func openLogin(h home, known *Known) (Source, error) {
@@ -67,7 +67,7 @@ func (l *login) renew(ctx context.Context, now contents) (*fresh, error) {
 	return &fresh{spent: secretOf(now.refresh), said: secretOf(string(said)), at: time.Now()}, l.isAnswer(said)
 }
 
-// answer is what the token's server says.
+// answer is the JSON that the token's server returns.
 type answer struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
@@ -85,7 +85,8 @@ func (l *login) isAnswer(said []byte) error {
 	return nil
 }
 
-// expiry is the end of an access token: as the file says it, in milliseconds, or as the token itself does. Zero is unknown.
+// expiry returns when an access token ends: the milliseconds in the file, or else the time in the token itself. The
+// zero time means unknown.
 func expiry(said json.RawMessage, access string) time.Time {
 	var at struct {
 		Seconds float64 `json:"exp"`

@@ -14,13 +14,13 @@ import (
 
 const hidden = "(secret)"
 
-// Secret is a text that no formatting shows. It lies behind a pointer, because fmt looks into fields that have no exported
-// name without asking their methods.
+// Secret is a text that no formatting shows. It is behind a pointer, because fmt prints unexported fields without
+// calling their methods.
 type Secret struct{ text *string }
 
 func secretOf(text string) Secret { return Secret{&text} }
 
-// reveal is the text; "" for no secret.
+// reveal returns the text; "" if there is no secret.
 func (s Secret) reveal() string {
 	if s.text == nil {
 		return ""
@@ -31,28 +31,28 @@ func (s Secret) reveal() string {
 // Format hides the secret from every verb of fmt.
 func (Secret) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(hidden)) }
 
-// MarshalText hides it from encoders.
+// MarshalText hides the secret from encoders.
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// LogValue hides it from logs.
+// LogValue hides the secret from logs.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 const (
-	shortest = 8  // a shorter text is no secret, and taking it out of texts would destroy them
-	piece    = 12 // so much of a secret in a row is too much
-	mostOld  = 64 // secrets that are remembered
+	shortest = 8  // a shorter text is no secret, and removing it would destroy other texts
+	piece    = 12 // a part of a secret that is this long is removed too
+	mostOld  = 64 // number of secrets that are remembered
 )
 
-// Known are the secrets that were read.
+// Known remembers the secrets that were read.
 type Known struct {
 	mu    sync.Mutex
-	forms [][]string // for each secret all its spellings; the secret that was used last is at the end
+	forms [][]string // all spellings of each secret; the most recently used secret is last
 }
 
 // NewKnown returns an empty list.
 func NewKnown() *Known { return &Known{} }
 
-// add remembers a secret that is read or used. Those that were not for the longest time are forgotten.
+// add remembers a secret that was read or used. It forgets the least recently used one if there are too many.
 func (k *Known) add(secret string) {
 	if len(secret) < shortest {
 		return
@@ -67,7 +67,7 @@ func (k *Known) add(secret string) {
 	}
 	quoted, err := json.Marshal(secret)
 	if err != nil {
-		panic(err) // a text has a form
+		panic(err) // every text can be written as JSON
 	}
 	forms := []string{
 		secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
@@ -81,10 +81,10 @@ func (k *Known) add(secret string) {
 	}
 }
 
-// maxScrub bounds the work for one text. The rest is cut off.
+// maxScrub bounds the work for one text. Scrub cuts off the rest.
 const maxScrub = 16 << 10
 
-// Scrub takes every secret out of a text, also in its usual encodings, and every long piece of one.
+// Scrub removes every secret from a text, also in the usual encodings, and every long piece of a secret.
 func (k *Known) Scrub(text string) string {
 	if len(text) > maxScrub {
 		text = text[:maxScrub]
@@ -106,7 +106,7 @@ func (k *Known) Scrub(text string) string {
 	return b.String()
 }
 
-// longest is how much of a text's beginning lies in a secret: nothing, or a whole piece of it and all that goes on.
+// longest returns how many bytes at the beginning of text are part of a secret: 0, or at least a whole piece.
 func longest(text string, forms []string) int {
 	most := 0
 	for _, form := range forms {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// signature is AWS Signature Version 4 of one moment.
+// signature makes signatures (AWS Signature Version 4) for one moment.
 type signature struct {
 	keys            keys
 	region, service string
 	at              time.Time
 }
 
-// put signs a request: its path, query, host, kind of body and body. What is not signed, AWS does not believe to be ours.
+// put signs a request: its path, query, host, content type and body. AWS does not trust the unsigned parts.
 func (s signature) put(req *http.Request, body []byte) {
 	stamp := s.at.Format("20060102T150405Z")
 	req.Header.Set("X-Amz-Date", stamp)
@@ -35,7 +35,7 @@ func (s signature) put(req *http.Request, body []byte) {
 		", SignedHeaders="+names+", Signature="+hex.EncodeToString(mac(key, toSign)))
 }
 
-// canonical is the request as both sides write it down.
+// canonical returns the request in the form that both sides sign.
 func (s signature) canonical(req *http.Request, body []byte) (names, text string) {
 	host := req.Host
 	if host == "" {
@@ -65,7 +65,7 @@ func (s signature) canonical(req *http.Request, body []byte) (names, text string
 	return names, strings.Join(lines, "\n")
 }
 
-// query sorts the parameters. They are encoded already, as AWS has it: by package route.
+// query sorts the parameters. Package route has already encoded them in AWS's way.
 func query(raw string) string {
 	if raw == "" {
 		return ""
@@ -80,7 +80,8 @@ func query(raw string) string {
 	return strings.Join(parts, "&")
 }
 
-// encode is AWS's own: all but letters, digits and -._~ becomes %XX, also the percent sign of what is encoded already.
+// encode applies AWS's encoding: every byte but letters, digits, -._~ and those in keep becomes %XX. A percent sign of
+// text that is encoded already becomes %25.
 func encode(text, keep string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

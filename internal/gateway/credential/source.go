@@ -12,26 +12,26 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Source is where a route's credential comes from.
+// Source provides a route's credential.
 type Source interface {
-	// Header is the header that carries the credential; no name where there is none.
+	// Header returns the header that carries the credential; name is "" if there is none.
 	Header(ctx context.Context) (name, value string, err error)
-	// Refused says that the upstream did not take the credential: the next Header reads it again.
+	// Refused tells the source that the upstream refused the credential, so the next Header reads it again.
 	Refused(ctx context.Context)
 }
 
-// signer is a source that needs the request, or sets more than one header.
+// signer is a Source that needs the request, or sets more than one header.
 type signer interface {
 	sign(ctx context.Context, req *http.Request, body []byte) error
 }
 
-// clients are the headers by which a client would be known, to any of the upstreams. None of them leaves.
+// clients are the headers that could identify a client to some upstream. Apply removes them all.
 var clients = []string{
 	"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Chatgpt-Account-Id",
 	"X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256",
 }
 
-// Apply sets exactly what the source has on a request that is about to leave.
+// Apply sets exactly the source's credential on a request that is about to leave.
 func Apply(ctx context.Context, s Source, req *http.Request, body []byte) error {
 	for _, name := range clients {
 		req.Header.Del(name)
@@ -47,7 +47,7 @@ func Apply(ctx context.Context, s Source, req *http.Request, body []byte) error 
 	return nil
 }
 
-// Open makes the source that a route describes. It reads nothing yet.
+// Open makes the source for a route's credential. It reads nothing yet.
 func Open(c route.Credential, known *Known) (Source, error) {
 	if of, ok := programs[c.Kind]; ok {
 		return openLogin(loginFile{of, c.Path}, known)
@@ -59,7 +59,7 @@ func Open(c route.Credential, known *Known) (Source, error) {
 	return openPlace(c, p, known)
 }
 
-// openPlace makes the source of a secret that lies at a place.
+// openPlace makes the source for a secret at a place.
 func openPlace(c route.Credential, p place, known *Known) (Source, error) {
 	switch c.Kind {
 	case "":
@@ -72,7 +72,7 @@ func openPlace(c route.Credential, p place, known *Known) (Source, error) {
 	return nil, fmt.Errorf("there is no kind of credential %q", c.Kind)
 }
 
-// placeOf is where the text of a secret lies.
+// placeOf returns the place of a secret's text.
 func placeOf(c route.Credential) (place, error) {
 	switch {
 	case len(c.Command) > 0:
@@ -93,7 +93,7 @@ type nothing struct{}
 func (nothing) Header(context.Context) (name, value string, err error) { return "", "", nil }
 func (nothing) Refused(context.Context)                                {}
 
-// plain is a secret that is the header's value, behind a prefix.
+// plain is the source of a header whose value is a prefix and the secret.
 type plain struct {
 	place        place
 	name, prefix string

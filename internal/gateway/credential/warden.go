@@ -15,18 +15,18 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Warden reads credentials for a gateway that has no rights of its own: the gateway is a user of its own and speaks to the network, the
-// warden is the watcher's user and speaks to that gateway alone. The gateway names a route, never a place: what the warden touches is what
-// the watcher has said of that route.
+// Warden reads credentials for a gateway without rights. The gateway has a user of its own and speaks to the network.
+// The warden has the watcher's user and speaks only to that gateway. The gateway names a route, never a place: the
+// warden touches only the places that the watcher configured for that route.
 type Warden struct {
-	Routes func() ([]*route.Route, error) // as the watcher said them last
-	Setup  func() ([]byte, error)         // the text of them
+	Routes func() ([]*route.Route, error) // the watcher's most recent routes
+	Setup  func() ([]byte, error)         // their text
 
 	mu   sync.Mutex
-	busy map[string]int // questions about each route that are being answered
+	busy map[string]int // by route: questions that are being answered
 }
 
-// What the gateway may ask for.
+// Questions that the gateway may ask.
 const (
 	askSetup = "setup"
 	askRoots = "roots"
@@ -36,11 +36,11 @@ const (
 	askSave  = "save"
 )
 
-// ask is a question of the gateway's.
+// ask is a question from the gateway.
 type ask struct {
 	What  string    `json:"what"`
 	Route string    `json:"route,omitempty"`
-	Spent string    `json:"spent,omitempty"` // what askSave is about: see fresh
+	Spent string    `json:"spent,omitempty"` // for askSave, as the others below: see fresh
 	Said  string    `json:"said,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
@@ -64,14 +64,14 @@ func (r reply) failure() error {
 }
 
 const (
-	maxLines   = 64       // at once; more of them wait
+	maxLines   = 64       // connections at once; more of them wait
 	maxOfRoute = 8        // questions at once; more of them are refused
 	maxAsk     = 1 << 20  // bytes
 	maxReply   = 64 << 20 // the largest configuration, in JSON
 )
 
-// Serve answers until the gateway has gone, or ctx ends. Questions come on connections whose other ends the gateway keeps, one after the
-// other on each; asks receives them.
+// Serve answers questions until the gateway is gone, or ctx ends. asks receives connections, and the gateway keeps
+// their other ends. Each connection carries one question after the other.
 func (w *Warden) Serve(ctx context.Context, asks *net.UnixConn) error {
 	stop := context.AfterFunc(ctx, func() { asks.Close() })
 	defer stop()
@@ -96,7 +96,8 @@ func (w *Warden) Serve(ctx context.Context, asks *net.UnixConn) error {
 	}
 }
 
-// one answers one question, and says whether another one may follow. A lock is held until the gateway closes its end.
+// one answers one question, and returns true if another question may follow. If the question took a lock, it stays
+// until the gateway closes the connection.
 func (w *Warden) one(ctx context.Context, l *line) (again bool) {
 	var a ask
 	if l.read(&a, maxAsk) != nil {
@@ -114,7 +115,7 @@ func (w *Warden) one(ctx context.Context, l *line) (again bool) {
 		return false
 	}
 	if unlock != nil {
-		_, _ = io.Copy(io.Discard, l.conn) // until the gateway lets go
+		_, _ = io.Copy(io.Discard, l.conn) // until the gateway closes the connection
 	}
 	return unlock == nil
 }
@@ -159,8 +160,8 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 	return r, nil, err
 }
 
-// enter takes one of a route's places. A file may lie where reading hangs; the gateway gives such a question up and asks the next one, and
-// other routes must not wait for all of those.
+// enter counts a question about a route, and refuses it above maxOfRoute. A file may be at a place where reading hangs.
+// The gateway then gives up and asks again, and those questions must not use up all connections and block other routes.
 func (w *Warden) enter(name string) (leave func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +181,7 @@ func (w *Warden) enter(name string) (leave func(), err error) {
 	}, nil
 }
 
-// ofLogin answers what is asked of a login.
+// ofLogin answers a question about a login.
 func ofLogin(ctx context.Context, a ask, f loginFile) (r reply, unlock func(), err error) {
 	switch a.What {
 	case askRead:

@@ -15,13 +15,14 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s is %s, and is not dialled", e.Addr, e.What)
 }
 
-// ranges are addresses with the same word for them.
+// ranges are addresses that share a description.
 type ranges struct {
 	what string
 	of   []netip.Prefix
 }
 
-// never are ranges that no rule opens. Metadata services come first: some lie in ranges that a rule may open.
+// never are ranges that no rule opens. Metadata services come first, because some of them are in ranges that a rule may
+// open.
 var never = []ranges{
 	{"the address of a metadata service", prefixes("169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32",
 		"192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32")},
@@ -35,7 +36,7 @@ var never = []ranges{
 var private = ranges{"private", prefixes("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")}
 
 var (
-	global = netip.MustParsePrefix("2000::/3") // what IPv6 has given out
+	global = netip.MustParsePrefix("2000::/3") // the part of IPv6 that is in use
 	nat64  = netip.MustParsePrefix("64:ff9b::/96")
 	sixTo4 = netip.MustParsePrefix("2002::/16")
 )
@@ -48,7 +49,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// judge says whether an address may be dialled.
+// judge returns an error unless the address may be dialled.
 func judge(addr netip.Addr, privateToo bool) error {
 	if addr.Zone() != "" {
 		return &AddressError{addr, "an address of one link"}
@@ -71,7 +72,8 @@ func judge(addr netip.Addr, privateToo bool) error {
 	return nil
 }
 
-// inner is the IPv4 address that an IPv6 one leads to: mapped, through a NAT64, through a 6to4 relay, or an ISATAP one.
+// inner returns the IPv4 address that is hidden in an IPv6 one: mapped, NAT64, 6to4 or ISATAP. It returns other
+// addresses unchanged.
 func inner(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap()
 	if addr.Is4() {

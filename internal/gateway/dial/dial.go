@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How long parts of a connection may take, and how many wait for a next request.
+// Time limits of a connection, and how many connections may be idle.
 const (
 	toConnect = 10 * time.Second
 	toShake   = 10 * time.Second
@@ -27,13 +27,13 @@ type Rule struct {
 	Host      string // "api.example.com", or with a port
 	Plain     bool   // http, without TLS
 	Private   bool   // loopback, private and shared addresses may be dialled
-	Roots     []byte // PEM; the only authorities that count, in place of the system's
+	Roots     []byte // PEM; the only trusted authorities, in place of the system's
 	Pins      []string
 	MaxHeader int64         // of an answer's head; 0: 64 KiB
-	Silence   time.Duration // the longest time in which no byte passes; 0: no bound
+	Silence   time.Duration // the longest time without a byte; 0: no bound
 }
 
-// A Transport returns these, wrapped, for things that an upstream may not do.
+// Errors that a Transport returns, wrapped, if an upstream or a request breaks the rules.
 var (
 	ErrRedirect = errors.New("the upstream redirects, and a redirect is not followed")
 	ErrUpgrade  = errors.New("the upstream wants to speak another protocol")
@@ -47,7 +47,7 @@ type Transport struct {
 	http *http.Transport
 }
 
-// Transport makes the transport of a rule.
+// Transport makes a transport that follows the rule.
 func (r Rule) Transport() (*Transport, error) {
 	conf, err := r.tls()
 	if err != nil {
@@ -79,12 +79,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if req.URL.Scheme != scheme || !strings.EqualFold(req.URL.Host, t.rule.Host) || req.Host != "" && !strings.EqualFold(req.Host, t.rule.Host) {
 		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper closes it, also where it does not read it
+			_ = req.Body.Close() // a RoundTripper must close the body, even if it does not read it
 		}
 		return nil, ErrHost
 	}
 	once := req.Clone(req.Context())
-	once.GetBody = nil // without it, no body is sent twice
+	once.GetBody = nil // without GetBody, Go never sends a body twice
 	answer, err := t.http.RoundTrip(once)
 	if err != nil {
 		return nil, err
@@ -93,21 +93,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case code == http.StatusSwitchingProtocols:
 		err = ErrUpgrade
 	case code < 200, code > 599:
-		err = ErrStatus // a reader could take it for success, for an error, or for no answer at all
+		err = ErrStatus // a reader could take such a status for success, for an error, or for no answer
 	case code >= 300 && code < 400 && code != http.StatusNotModified:
-		err = fmt.Errorf("%w (%d)", ErrRedirect, code) // where to is the upstream's text, and may hold anything
+		err = fmt.Errorf("%w (%d)", ErrRedirect, code) // the target is the upstream's text, and may hold anything
 	}
 	if err != nil {
-		_ = answer.Body.Close() // nothing of it is wanted
+		_ = answer.Body.Close() // its content is not needed
 		return nil, err
 	}
 	return answer, nil
 }
 
-// CloseIdleConnections ends the connections that wait for a request.
+// CloseIdleConnections closes all idle connections.
 func (t *Transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
-// dial connects to one of the addresses that a name has now.
+// dial connects to one of the current addresses of a name.
 func (r Rule) dial(ctx context.Context, network, to string) (net.Conn, error) {
 	d := net.Dialer{Timeout: toConnect, Control: r.control}
 	c, err := d.DialContext(ctx, network, to)
@@ -117,7 +117,7 @@ func (r Rule) dial(ctx context.Context, network, to string) (net.Conn, error) {
 	return &impatient{c, r.Silence}, nil
 }
 
-// control looks at the address of a socket that is about to be connected.
+// control judges the address of a socket just before it connects.
 func (r Rule) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("%s is no way to an upstream", network)
@@ -142,7 +142,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write also sets the deadline of a read anew: that read may have begun while the connection was idle.
+// Write also extends the deadline of a read that began while the connection was idle.
 func (c *impatient) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ErrPin says that the upstream is certified, and not by a key that the rule names.
+// ErrPin means that the upstream's certificate is valid, but the rule pins none of the keys in its chain.
 var ErrPin = errors.New("no key in the upstream's chain is one that the route pins")
 
 func (r Rule) tls() (*tls.Config, error) {
@@ -26,7 +26,8 @@ func (r Rule) tls() (*tls.Config, error) {
 	return conf, nil
 }
 
-// pinned looks through the chains that were verified: what an upstream sends beside them proves nothing.
+// pinned checks the pins against the verified chains only, because other certificates that an upstream sends prove
+// nothing.
 func (r Rule) pinned(state tls.ConnectionState) error {
 	for _, chain := range state.VerifiedChains {
 		for _, c := range chain {

@@ -13,16 +13,16 @@ import (
 	"torno/internal/nearest"
 )
 
-// Error says what is wrong in a table, and where.
+// Error says which mistake is in a table, and where.
 type Error struct {
-	Key  string // as route.model.field
+	Key  string // in the form route.model.field
 	Text string
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("prices: %s: %s", e.Key, e.Text) }
 
-// fields are the words of a price: amounts of money, from countsFrom on numbers of tokens, and the price in the
-// long window.
+// fields are the words of a price: first amounts of money, from index countsFrom on numbers of tokens, and last the
+// price in the long window.
 var fields = []string{
 	"input", "output", "cache_read", "cache_write", "cache_write_hour", "max_output", "max_input", "image",
 	"long",
@@ -30,7 +30,7 @@ var fields = []string{
 
 const countsFrom = 5
 
-// Parse reads a table from what a reader of YAML or JSON makes of it: maps, texts and numbers.
+// Parse reads a table from parsed YAML or JSON: maps, texts and numbers.
 func Parse(tree any) (Table, error) {
 	table := Table{}
 	err := each(tree, "", "a route", func(route, key string, models any) error {
@@ -50,7 +50,7 @@ func Parse(tree any) (Table, error) {
 	return table, nil
 }
 
-// each calls do for the entries of a map, in their order.
+// each calls do for the entries of a map, sorted by key.
 func each(tree any, key, of string, do func(name, key string, value any) error) error {
 	if tree == nil {
 		return nil
@@ -123,7 +123,7 @@ func unknown(field string) string {
 	return "there is no such word; there are " + strings.Join(fields, ", ")
 }
 
-// filled takes the dearest that is usual for what is not said.
+// filled returns a price, and uses the usual maximum for each absent field.
 func filled(said map[string]budget.Money, counts map[string]int64) Price {
 	or := func(field string, other budget.Money) budget.Money {
 		if m, ok := said[field]; ok {
@@ -146,7 +146,7 @@ func filled(said map[string]budget.Money, counts map[string]int64) Price {
 	}
 }
 
-// decimal is a number as an operator wrote it.
+// decimal returns a number as the operator wrote it.
 func decimal(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

@@ -10,42 +10,42 @@ import (
 	"torno/internal/gateway/usage"
 )
 
-// Price is the cost of a million tokens of a model.
+// Price is the price of a million tokens of a model.
 type Price struct {
 	Input          budget.Money
 	Output         budget.Money
 	CacheRead      budget.Money
 	CacheWrite     budget.Money
-	CacheWriteHour budget.Money // kept for an hour
-	MaxOutput      int64        // tokens that the model can write in an answer; 0 where it is not known
-	MaxInput       int64        // tokens that the model can read for an answer; 0 where it is not known
-	Image          int64        // tokens of an image at most; 0 where it is not known
-	Long           *Price       // in the long window; nil where it is not known
+	CacheWriteHour budget.Money // of tokens that are kept for an hour
+	MaxOutput      int64        // tokens that the model can write in an answer; 0 if unknown
+	MaxInput       int64        // tokens that the model can read for an answer; 0 if unknown
+	Image          int64        // most tokens of an image; 0 if unknown
+	Long           *Price       // in the long window; nil if unknown
 }
 
-// Request is what a bound depends on.
+// Request holds the properties of a request that decide its bound.
 type Request struct {
 	Body      int64 // bytes
-	MaxOutput int64 // tokens of all its answers; 0 where it does not say
-	Images    int64 // that lie in its body: a few bytes of one are thousands of tokens
-	// Unmeasured says that it has the model read what its bytes do not bound: a document, sound, a film, or what the upstream
-	// stores.
+	MaxOutput int64 // tokens of all its answers; 0 if the request does not say
+	Images    int64 // images in its body: a few bytes of an image can be thousands of tokens
+	// Unmeasured means that the request has the model read content that its bytes do not bound: a document, sound, a
+	// film, or content that the upstream stores.
 	Unmeasured bool
-	// Long says that it has the model's long window.
+	// Long means that the request uses the model's long window.
 	Long bool
 }
 
-// Table is the prices by route, and there by model or by the beginning of its name with a star.
+// Table holds the prices by route, and then by model name, or by the beginning of a name and a star.
 type Table map[string]map[string]Price
 
 // Known says how a price was found.
 type Known int
 
-// How a price was found.
+// Ways to find a price.
 const (
-	Exactly Known = iota // the model has one
-	Dearest              // the model has none: the dearest of its route was taken
-	Unknown              // the route has none
+	Exactly Known = iota // the model has a price
+	Dearest              // the model has none: the highest of its route counts
+	Unknown              // the route has no prices
 )
 
 func (k Known) String() string {
@@ -60,13 +60,14 @@ func (k Known) String() string {
 }
 
 const (
-	// Overhead is the tokens that an API adds to the prompt at most.
+	// Overhead is the most tokens that an API adds to a prompt.
 	Overhead = 8192
-	// DefaultMaxOutput is the number of tokens that a model can write in an answer, where the table does not say it.
+	// DefaultMaxOutput is the most tokens that a model writes, if the table does not say.
 	DefaultMaxOutput = 131072
-	// DefaultMaxInput is what a model can read where the table does not say it, and the request's bytes do not bound it.
+	// DefaultMaxInput is the most tokens that a model reads, if the table does not say and the request's bytes do not
+	// bound it.
 	DefaultMaxInput = 1 << 20
-	// DefaultImage is what an image can cost where the table does not say it.
+	// DefaultImage is the most tokens of an image, if the table does not say.
 	DefaultImage = 10240
 	million      = 1_000_000
 )
@@ -94,14 +95,14 @@ func (t Table) Price(route, model string) (Price, Known) {
 	return Price{}, Unknown
 }
 
-// LongPriced says whether the table knows what a model's long window costs. A route without any price has amounts
-// without one in each window.
+// LongPriced reports whether the table knows the price of a model's long window. On a route without any price it is
+// true, because no window there has a price anyway.
 func (t Table) LongPriced(route, model string) bool {
 	p, known := t.Price(route, model)
 	return p.Long != nil && known == Exactly || known == Unknown
 }
 
-// max is the dearer of each. Of a long window it knows nothing.
+// max returns the higher value of each field. It leaves the long window out.
 func (p Price) max(q Price) Price {
 	return Price{
 		Input:          max(p.Input, q.Input),
@@ -118,12 +119,12 @@ func (p Price) max(q Price) Price {
 // Bound returns the most that a request may cost.
 func (t Table) Bound(route, model string, r Request) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
-	if known == Dearest { // what other models can read and write says nothing of this one
+	if known == Dearest { // the limits of other models tell nothing about this one
 		p.MaxOutput, p.MaxInput, p.Image = max(p.MaxOutput, DefaultMaxOutput), 0, max(p.Image, DefaultImage)
 	}
 	if r.Long && p.Long != nil {
 		window := p.Long.MaxInput
-		p = p.max(*p.Long) // a prompt that is short costs what it costs in any window
+		p = p.max(*p.Long) // a short prompt costs the normal price in any window
 		p.MaxInput = window
 	}
 	input, output := p.input(r), p.output(r.MaxOutput)
@@ -137,7 +138,7 @@ func (t Table) Bound(route, model string, r Request) (budget.Amount, Known) {
 	}, known
 }
 
-// input is the tokens that the model reads at most. What the operator says of the model bounds it in any case.
+// input returns the most tokens that the model may read. The table's MaxInput bounds it in any case.
 func (p Price) input(r Request) int64 {
 	input := add(max(r.Body, 0), Overhead)
 	input = add(input, times(max(r.Images, 0), cmp.Or(p.Image, DefaultImage)))
@@ -160,8 +161,8 @@ func (p Price) output(asked int64) int64 {
 	return DefaultMaxOutput
 }
 
-// Cost is the cost of an exchange that has ended. The long price is that of a prompt in the long window that is
-// longer than the usual one takes: of all its tokens, and of its answer's.
+// Cost returns the cost of an exchange that has ended. The long price applies if the request uses the long window and
+// its prompt is longer than the normal window takes. Then it applies to all tokens of the prompt and of the answer.
 func (t Table) Cost(route, model string, long bool, u usage.Usage) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
 	if long && p.Long != nil && u.AllInput() > p.MaxInput {
@@ -183,13 +184,13 @@ func (t Table) Cost(route, model string, long bool, u usage.Usage) (budget.Amoun
 	}, known
 }
 
-// part is so many tokens at a price for a million.
+// part is a number of tokens, and their price for a million.
 type part struct {
 	tokens int64
 	price  budget.Money
 }
 
-// cost is the price of all parts, rounded up once, at most the highest number.
+// cost returns the price of all parts, rounded up once. It stops at the highest number.
 func cost(parts ...part) budget.Money {
 	high, low := uint64(0), uint64(million-1)
 	for _, p := range parts {

@@ -1,14 +1,19 @@
-// Package process looks after a gateway for a watcher: a process of the watcher's own, or one that something else runs.
+// Package process looks after a gateway for a watcher. The gateway is the watcher's own process, or something else runs
+// it.
 //
 //	s := &process.Supervisor{State: dir, Setup: text, Program: find, Client: control.Dial(dir), Log: log, Trouble: tell}
 //	s.Look(ctx)   // once, before anything needs the gateway
 //	s.Run(ctx)    // until the watcher ends
 //
 // What it promises:
-//   - A gateway that serves is taken as it is, whichever watcher started it. Only where none answers it starts one, and only if
-//     the gateway is the watcher's own.
-//   - The process is in a session of its own, and has none of the watcher's descriptors. It goes on when the watcher ends.
-//   - The gateway is told routes and prices whenever those that it has are others.
-//   - Where we are root, a gateway that we start has a user of its own, and a warden (cmd/model-gateway). What that may read is written down by us.
-//   - What keeps it from that is told when it begins and when it is over, and tried again, ever more slowly.
+//
+//   - If a gateway already serves, the watcher uses it, whichever watcher started it. The watcher starts a gateway only
+//     if none answers, and only if the gateway is its own.
+//   - A started gateway is in a session of its own, and gets none of the watcher's descriptors. It goes on when the
+//     watcher ends.
+//   - The watcher sends its routes and prices whenever the gateway has others.
+//   - If the watcher is root, a gateway that it starts has a user of its own, and a warden (cmd/model-gateway). The
+//     watcher writes down which credentials the warden may read.
+//   - The watcher reports trouble when it begins and when it is over. It tries again meanwhile, with ever longer
+//     pauses.
 package process

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mapped says whether a map of users, in the form of /proc/self/uid_map, has one of them.
+// mapped reports whether a user is in a map of users (the form of /proc/self/uid_map).
 func mapped(text string, user int64) bool {
 	for line := range strings.Lines(text) {
 		var inside, outside, count int64

@@ -19,7 +19,7 @@ import (
 	"torno/internal/retry"
 )
 
-// LogName is the name of a gateway's log in its directory.
+// LogName is the name of the gateway's log in its state directory.
 const LogName = "log"
 
 // start starts a gateway and waits until it answers.
@@ -34,7 +34,7 @@ func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
 	if err := s.write(); err != nil {
 		return control.Status{}, err
 	}
-	old := s.started != nil // it has ended in this moment, or still begins
+	old := s.started != nil // an earlier gateway has just ended, or is still starting
 	if !old {
 		if err := s.spawn(program); err != nil {
 			return control.Status{}, err
@@ -65,13 +65,14 @@ func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
 	}
 }
 
-// sayEnd says that a gateway has ended that had begun well.
+// sayEnd logs that a gateway ended that had started well.
 func (s *Supervisor) sayEnd(err error) {
 	s.started = nil
 	s.Log.Warn("the model gateway has ended", "error", err)
 }
 
-// spawn starts the program apart from us: in a session of its own, with nothing open but its log. No context of ours ends it.
+// spawn starts the program apart from this process: in a session of its own, with only its log open. No context of ours
+// ends it.
 func (s *Supervisor) spawn(program string) (err error) {
 	defer func() {
 		if err != nil {
@@ -93,7 +94,7 @@ func (s *Supervisor) spawn(program string) (err error) {
 	}
 	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Dir, cmd.Env = "/", environment(os.Environ())
-	cmd.Stdout, cmd.Stderr = log.Handle(), log.Handle() // for a crash
+	cmd.Stdout, cmd.Stderr = log.Handle(), log.Handle() // takes the output of a crash
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -110,10 +111,11 @@ func (s *Supervisor) spawn(program string) (err error) {
 	return nil
 }
 
-// ours are variables by which a service manager speaks to the watcher, and to no other process.
+// ours are variables that a service manager sets for the watcher only.
 var ours = []string{"NOTIFY_SOCKET", "STATE_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM"}
 
-// environment is the watcher's own: a command that prints a credential may need any of it.
+// environment returns the watcher's environment without the variables in ours, because a command that prints a
+// credential may need any other variable.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -121,7 +123,7 @@ func environment(all []string) []string {
 	})
 }
 
-// lastLine is what the gateway logged last.
+// lastLine returns the last line of the gateway's log.
 func (s *Supervisor) lastLine() string {
 	file, err := os.Open(filepath.Join(s.State, LogName))
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *Supervisor) lastLine() string {
 	return string(lines[len(lines)-1])
 }
 
-// mayDial fails if this service is barred from the network: a gateway that it starts would be barred, too.
+// mayDial fails if this service may not use the network, because a gateway that it starts could not use it either.
 func mayDial() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if errors.Is(err, syscall.EAFNOSUPPORT) {
@@ -144,7 +146,7 @@ func mayDial() error {
 			"(contrib/systemd/torno-gateway.service), and name its directory in gateway.state")
 	}
 	if err != nil {
-		return nil //nolint:nilerr // the gateway says it better
+		return nil //nolint:nilerr // for other errors, the gateway's own message is better
 	}
 	return syscall.Close(fd)
 }

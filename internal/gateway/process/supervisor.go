@@ -17,30 +17,30 @@ import (
 	"torno/internal/version"
 )
 
-// Supervisor looks after one gateway. Look, Run and End are called by one goroutine at a time.
+// Supervisor looks after one gateway. Only one goroutine at a time may call Look, Run and End.
 type Supervisor struct {
 	State   string                 // the gateway's directory
 	Setup   []byte                 // its routes and prices
-	User    int                    // of a gateway that we start, where that is another one than ours; 0 is ours
+	User    int                    // the user for a gateway that we start, if it differs from ours; 0 means ours
 	Program func() (string, error) // finds the program to start; nil where something else runs the gateway
 	Client  *control.Client
 	Log     *slog.Logger
-	Trouble func(error)          // told what keeps the gateway away, and nil when that is over
-	Looked  func(control.Status) // told of each good look; may be nil
+	Trouble func(error)          // gets the current trouble with the gateway, and nil when it is over
+	Looked  func(control.Status) // gets the status after each successful look; may be nil
 	Every   time.Duration
-	// Patience is how long a gateway may take for all that one look asks of it; 0 is Patience, the constant.
+	// Patience bounds the time of a whole look; 0 means Patience, the constant.
 	Patience time.Duration
 
-	tries   int         // in vain, since the last good one
-	known   int         // the process whose version was looked at
-	child   *os.Process // that was started last
-	started chan error  // how it ended
+	tries   int         // failed looks since the last successful one
+	known   int         // the process whose version was compared already
+	child   *os.Process // the gateway that was started last
+	started chan error  // gets the gateway's end; nil while we have started none
 }
 
-// Patience is usually long enough for an answer, and for a new gateway to begin.
+// Patience is usually enough for an answer, and for a new gateway to start.
 const Patience = 10 * time.Second
 
-// Run looks, again and again, until ctx ends.
+// Run calls Look again and again until ctx ends.
 func (s *Supervisor) Run(ctx context.Context) {
 	for {
 		pause := s.Every
@@ -58,10 +58,10 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
-// Lives says whether a gateway that Look has started lives, also where it does not answer yet.
+// Lives reports whether a gateway that Look started is alive, even if it does not answer yet.
 func (s *Supervisor) Lives() bool { return s.started != nil && len(s.started) == 0 }
 
-// End ends the gateway. Where Look has started it, it is gone when End returns.
+// End ends the gateway. If Look started it, it is dead when End returns.
 func (s *Supervisor) End(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
 	defer cancel()
@@ -74,7 +74,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 	}
 	if err == nil {
 		select {
-		case <-s.started: //nolint:errcheck // its end was asked for
+		case <-s.started: //nolint:errcheck // this end was asked for
 			s.started = nil
 			return nil
 		case <-asking.Done():
@@ -89,7 +89,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 	return nil
 }
 
-// Look has the gateway serve with our routes, if that can be had, and tells what is in the way.
+// Look makes the gateway serve our routes, and reports any trouble.
 func (s *Supervisor) Look(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
 	defer cancel()
@@ -130,8 +130,8 @@ func (s *Supervisor) look(ctx context.Context) error {
 	return nil
 }
 
-// write writes routes and prices down, where the gateway is another user: its warden reads no credential of a route that does not stand
-// there, so it is not the gateway that writes them.
+// write stores routes and prices on the disk if the gateway has another user. Its warden reads a route's credential
+// only if the route is in that file, so the gateway itself must not write it.
 func (s *Supervisor) write() error {
 	if s.User == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (s *Supervisor) write() error {
 	return nil
 }
 
-// compare says, once for each process, that the gateway is another program than we would start, or has another user.
+// compare warns, once for each process, if we would now start the gateway with another version or user.
 func (s *Supervisor) compare(status control.Status) {
 	if status.Process == s.known {
 		return

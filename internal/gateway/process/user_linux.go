@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayBecome says why this process cannot start another one as a user: it is not root, lacks the right, or its user namespace has no such
-// user, as that of many a container.
+// MayBecome returns why this process cannot start a process as the given user, or nil. Reasons are: it is not root, it
+// lacks a right, or its user namespace has no such user, as in many containers.
 func MayBecome(user int) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("this watcher is not root, so what it starts is its own user, %d", os.Geteuid())

@@ -4,5 +4,5 @@ package process
 
 import "errors"
 
-// MayBecome says why this process cannot start another one as a user.
+// MayBecome always fails, because only on Linux can a gateway have a user of its own.
 func MayBecome(int) error { return errors.New("a gateway has a user of its own on Linux only") }

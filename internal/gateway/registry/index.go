@@ -12,14 +12,14 @@ import (
 	"torno/internal/gateway/cache"
 )
 
-// Kinds of registries, which are the names of their presets.
+// Kinds of registries, by the names of their presets.
 const (
 	NPM     = "npm"
 	PyPI    = "pypi"
 	GoProxy = "goproxy"
 )
 
-// Told is called with each file that a page names.
+// Told is called for each file that a page names.
 type Told func(address string, digest cache.Digest)
 
 // Index reads a page as it passes.
@@ -28,7 +28,7 @@ type Index struct {
 	done chan struct{}
 }
 
-// NewIndex reads a page of a registry. It is nil where such a page names no files.
+// NewIndex starts to read a page of a registry. It returns nil if such a page names no files.
 func NewIndex(kind, mediaType string, page *url.URL, told Told) *Index {
 	form, _, err := mime.ParseMediaType(mediaType)
 	if err != nil {
@@ -56,21 +56,21 @@ func NewIndex(kind, mediaType string, page *url.URL, told Told) *Index {
 				told(at.String(), d)
 			}
 		})
-		_, _ = io.Copy(io.Discard, from) // a page that is not understood passes all the same
+		_, _ = io.Copy(io.Discard, from) // the rest of a page that is not understood still passes
 	}()
 	return i
 }
 
-// Write takes a part of the page.
+// Write takes the next part of the page.
 func (i *Index) Write(p []byte) (int, error) { return i.to.Write(p) }
 
-// Close returns when everything was told.
+// Close returns when all files of the page were told.
 func (i *Index) Close() {
 	i.to.Close()
 	<-i.done
 }
 
-// npm reads a packument: versions.VERSION.dist has tarball, and integrity or shasum.
+// npm reads a packument: each versions.VERSION.dist holds tarball, and integrity or shasum.
 func npm(page io.Reader, told Told) {
 	fields := map[string]string{}
 	walk(page, func(path []string, value string) {
@@ -85,7 +85,7 @@ func npm(page io.Reader, told Told) {
 	})
 }
 
-// integrity is the strongest digest of several (sha512-BASE64 sha256-BASE64), or else the old one.
+// integrity returns the strongest of several digests (sha512-BASE64 sha256-BASE64), or else the old sha1 digest.
 func integrity(all, shasum string) (best cache.Digest) {
 	if sum, err := hex.DecodeString(shasum); err == nil {
 		best = cache.Digest{Algorithm: "sha1", Sum: string(sum)}
@@ -102,8 +102,8 @@ func integrity(all, shasum string) (best cache.Digest) {
 	return best
 }
 
-// pypiJSON reads a page of PEP 691, files[].{url, hashes.sha256}, or of the older API, urls[].{url, digests.sha256} and the same below
-// releases.VERSION[].
+// pypiJSON reads a page of PEP 691, files[].{url, hashes.sha256}, or of the older API, urls[].{url, digests.sha256},
+// and the same below releases.VERSION[].
 func pypiJSON(page io.Reader, told Told) {
 	var address, sum string
 	walk(page, func(path []string, value string) {
@@ -131,13 +131,13 @@ func hexadecimal(algorithm, text string) cache.Digest {
 	return cache.Digest{Algorithm: algorithm, Sum: string(sum)}
 }
 
-// link is a link with a digest, as PyPI's pages have them: <a href="https://…/x.whl#sha256=…">.
+// link matches a link with a digest on a page of PyPI: <a href="https://…/x.whl#sha256=…">.
 var link = regexp.MustCompile(`href="([^"#<>]{1,1000})#(sha256|sha512)=([0-9a-f]{64,128})"`)
 
-// maxLink is more than the longest link.
+// maxLink is longer than any link that matches.
 const maxLink = 4 << 10
 
-// pypiHTML finds links, wherever the page is cut.
+// pypiHTML finds links, also if the page arrives cut in the middle of one.
 func pypiHTML(page io.Reader, told Told) {
 	window := make([]byte, 0, 64<<10)
 	for {
@@ -156,5 +156,5 @@ func pypiHTML(page io.Reader, told Told) {
 	}
 }
 
-// unescape undoes the one escape that addresses need in HTML.
+// unescape undoes the only escape that addresses need in HTML.
 func unescape(text string) string { return strings.ReplaceAll(text, "&amp;", "&") }

@@ -7,18 +7,18 @@ import (
 
 const (
 	maxDepth = 32
-	// element stands in a path for a place in a list.
+	// element stands for one place in a list, as a step of a path.
 	element = "[]"
 )
 
-// walk reads JSON of any size in little memory. It calls each for every text, and ends for every end of an object, with the names that lead
-// there. It returns where the page ends, or is none.
+// walk reads JSON of any size in little memory. It calls each for every string, and ends at the end of every object,
+// both with the path of names that leads there. It returns when the page ends or is not JSON.
 func walk(page io.Reader, each func(path []string, value string), ends func(path []string)) {
 	in := json.NewDecoder(page)
-	var path []string  // the names above, and the one whose value comes next
-	var lists []bool   // what is open: a list, or an object
-	wantsName := false // in an object
-	done := func() {   // with a value
+	var path []string  // the names above, and the name whose value comes next
+	var lists []bool   // true for each open list, false for each open object
+	wantsName := false // the next string is a name in an object
+	done := func() {   // after each value
 		if len(lists) == 0 {
 			return
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// judgeBody reads the body of a request for a model, and the model wherever the API has it. A plain route's body goes as it is.
+// judgeBody reads the body of a request for a model, and finds the model, in the path or in the body. It passes the
+// body of a plain route unchanged.
 func (r *Route) judgeBody(q Request, path []string, over []glob, e *Exchange) error {
 	if r.MaxBody > 0 && int64(len(q.Body)) > r.MaxBody {
 		return refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the body is larger than %d bytes", r.MaxBody)
@@ -37,7 +38,7 @@ func (r *Route) judgeBody(q Request, path []string, over []glob, e *Exchange) er
 	return r.judgeDocument(body, over, e)
 }
 
-// judgeCoding: the body that we read is the body that the upstream reads.
+// judgeCoding makes sure that the upstream reads the same body as we do: uncompressed, and declared as JSON.
 func judgeCoding(from, to http.Header) error {
 	for name, values := range from {
 		if strings.EqualFold(name, "Content-Encoding") && strings.ToLower(strings.Join(values, ",")) != "identity" {
@@ -53,7 +54,7 @@ func judgeCoding(from, to http.Header) error {
 	return nil
 }
 
-// judgePathModel looks at a model that the path names, and puts the upstream's name into its place.
+// judgePathModel checks a model that the path names, and replaces it with the upstream's name.
 func (r *Route) judgePathModel(path []string, over []glob, e *Exchange) error {
 	at := slices.IndexFunc(over, func(g glob) bool { return g.wild == model })
 	if at < 0 {
@@ -72,7 +73,7 @@ func (r *Route) judgePathModel(path []string, over []glob, e *Exchange) error {
 	return nil
 }
 
-// judgeDocument reads what counts in a body, and writes it anew where something is changed.
+// judgeDocument reads the parts of a body that matter, and writes the body anew if something changes.
 func (r *Route) judgeDocument(body object, over []glob, e *Exchange) error {
 	change, err := r.judgeModel(body, over, e)
 	if err != nil {
@@ -91,7 +92,7 @@ func (r *Route) judgeDocument(body object, over []glob, e *Exchange) error {
 	return nil
 }
 
-// askUsage has a stream of openai-chat end with what it used: without that the whole reservation counts.
+// askUsage makes a stream of openai-chat end with its usage. Without that, the whole reservation would count.
 func (r *Route) askUsage(body object, e *Exchange, change edits) (edits, error) {
 	if !r.AskUsage || !e.Stream || r.API != OpenAIChat {
 		return change, nil
@@ -104,7 +105,7 @@ func (r *Route) askUsage(body object, e *Exchange, change edits) (edits, error) 
 	return append(change, edit{"stream_options", asked}), nil
 }
 
-// judgeModel: the model of a body, or none beside the one of the path.
+// judgeModel finds and checks the body's model. It refuses a body that names a model beside the path's.
 func (r *Route) judgeModel(body object, over []glob, e *Exchange) (edits, error) {
 	if slices.ContainsFunc(over, func(g glob) bool { return g.wild == model }) {
 		if body.find("model") != nil {
@@ -137,7 +138,7 @@ func (r *Route) judgeModel(body object, over []glob, e *Exchange) (edits, error)
 func quote(text string) []byte {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text has a form
+		panic(err) // every text can be written
 	}
 	return quoted
 }

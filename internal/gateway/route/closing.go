@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// lastWords are what the model reads at the end of a closing request.
+// lastWords are the text at the end of a closing request, for the model to read.
 const lastWords = "The budget of this run is used up, and this is its last request. No tool can be called any more. " +
 	"Give your final answer now, from what you already have, and say what is left undone."
 
-// ClosingSize is the number of bytes at most by which Closing makes a body longer.
+// ClosingSize is the most bytes that Closing adds to a body.
 const ClosingSize = 512
 
 var errNoClosing = errors.New("this request has no form without tools")
 
-// Closing makes a closing request of a request that Decide allowed: the model may call no tool, and is told to give its final answer, so that
-// an agent's loop ends with this answer. most bounds the tokens of the answer; 0 leaves that bound as it is.
+// Closing turns a request that Decide allowed into a closing request: the model may call no tool, and is told to give
+// its final answer, so that the agent's loop ends with this answer. most bounds the tokens of the answer; 0 leaves that
+// bound as it is.
 //
-// It is an error where the API, or this request, has no way to say so.
+// It returns an error if the API, or this request, has no way to say so.
 func (r *Route) Closing(e Exchange, most int64) (Exchange, error) {
 	if strings.HasSuffix(e.URL.Path, "/compact") {
-		return e, errNoClosing // the answer is not for the user
+		return e, errNoClosing // this answer is not for the user
 	}
 	body, err := parseDocument(e.Body)
 	if err != nil {
@@ -46,7 +47,8 @@ func (r *Route) Closing(e Exchange, most int64) (Exchange, error) {
 	return e, judgeOutput(e.API, body, e.over, &e)
 }
 
-// withoutTools has the model call no tool. The tools stay in the request: earlier calls in its conversation name them.
+// withoutTools forbids the model to call tools. The tools stay in the request, because earlier calls in the
+// conversation name them.
 func (e Exchange) withoutTools(body object) (edits, error) {
 	tools, err := elements(body.get("tools"))
 	if err != nil {
@@ -64,14 +66,14 @@ func (e Exchange) withoutTools(body object) (edits, error) {
 	case e.API == OpenAIChat && body.get("functions") != nil:
 		return edits{{"function_call", []byte(`"none"`)}}, nil
 	case e.API == OpenAIChat:
-		if len(tools) > 0 { // without tools, the choice of one is an error there
+		if len(tools) > 0 { // without tools, this API refuses a tool_choice
 			return edits{{"tool_choice", []byte(`"none"`)}}, nil
 		}
 	case e.API == Google:
 		if len(tools) > 0 {
 			return edits{{"toolConfig", []byte(`{"functionCallingConfig":{"mode":"NONE"}}`)}}, nil
 		}
-	default: // Converse has no word for it, and other vendors' bodies are not known
+	default: // Converse cannot say this, and other vendors' bodies are unknown
 		return nil, errNoClosing
 	}
 	return nil, nil
@@ -103,7 +105,7 @@ func (e Exchange) withLastWords(body object, change edits) (edits, error) {
 	return append(change, edit{key, array(append(all, []byte(message)))}), nil
 }
 
-// shorter bounds the answer to so many tokens, over all its choices.
+// shorter bounds the answer's tokens to most, over all its choices.
 func (r *Route) shorter(e Exchange, body object, most int64, change edits) (edits, error) {
 	switch {
 	case r.Preset == "codex-login":

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxNesting bounds how deep blocks of a message may lie in each other.
+// maxNesting bounds how deep the blocks of a message may be nested.
 const maxNesting = 8
 
 var errReach = &Refusal{
@@ -20,27 +20,27 @@ var errStored = &Refusal{
 		"it may be another run's, and what it costs is not known before; send the content itself",
 }
 
-// content walks through the conversation of one body. It looks for three things: addresses, which the upstream would fetch, and
-// each of which is a message to its host; names of what the upstream stores; and content that
+// content walks through the conversation of one body. It looks for three things: addresses, because the upstream would
+// fetch each of them, and each is a message to its host; names of content that the upstream stores; and content that
 // may cost more tokens than it has bytes.
 type content struct {
 	reacher
 	api          API
-	urls, stored bool // allowed by the route's reach
+	urls, stored bool // the route's reach allows them
 	images       int64
 	unmeasured   bool
 }
 
-// storedFields are members of a body that name what the upstream stores.
+// storedFields are members of a body that name something the upstream stores.
 var storedFields = map[API][]string{
 	OpenAIResponses: {"previous_response_id", "conversation"},
-	OpenAIChat: { // some servers of this dialect have them
+	OpenAIChat: { // some servers of this dialect have these
 		"previous_response_id", "conversation", "conversation_id", "thread_id", "assistant_id", "cached_content",
 	},
 	Google: {"cached_content"},
 }
 
-// judgeContent walks only where the API has content: a tool's input may hold any address.
+// judgeContent looks only at the places where the API has content, because a tool's input may hold any address.
 func (w reacher) judgeContent(body object, over []glob) error {
 	r, e := w.route, w.e
 	c := &content{reacher: w, api: r.API, urls: r.reaches("urls"), stored: r.reaches("stored")}
@@ -51,7 +51,7 @@ func (w reacher) judgeContent(body object, over []glob) error {
 			}
 		}
 	}
-	if r.API == Bedrock && strings.Contains(e.Model, ":prompt/") { // a stored prompt, which names its model
+	if r.API == Bedrock && strings.Contains(e.Model, ":prompt/") { // a stored prompt, which names its own model
 		if err := c.storedThere(); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func asRefusal(err error) error {
 	return bad(CodeBody, "%s", err.Error())
 }
 
-// walk looks through one block or a list of them. kind is the key below which they lie.
+// walk looks through one block or a list of blocks. kind is the key that holds them.
 func (c *content) walk(kind string, raw []byte, depth int) error {
 	blocks := [][]byte{raw}
 	if len(raw) == 0 || raw[0] != '{' {
@@ -104,7 +104,7 @@ func (c *content) walk(kind string, raw []byte, depth int) error {
 	return nil
 }
 
-// block looks at each member of a message, of its content, or of what lies in that.
+// block looks at each member of a message, of its content, or of a block in that content.
 func (c *content) block(kind string, block object, depth int) error {
 	if c.api == OpenAIResponses && depth == 0 {
 		if err := c.item(block); err != nil {
@@ -112,7 +112,7 @@ func (c *content) block(kind string, block object, depth int) error {
 		}
 	}
 	if c.api == Anthropic || c.api == Bedrock && kind == "content" && block.find("type") != nil {
-		kind, _ = block.getString("type") // of another type than text it is nothing that is known
+		kind, _ = block.getString("type") // if type is not a JSON string, kind is unknown
 	}
 	for _, m := range block.members {
 		if err := c.member(kind, m.folded, block.text[m.begin:m.end], depth); err != nil {
@@ -122,9 +122,8 @@ func (c *content) block(kind string, block object, depth int) error {
 	return nil
 }
 
-// itemContent says which members hold the content of an item of the Responses API, by the item's type: one of them
-// has to be there. The types are those of the vendor's library (ResponseInputItem), and of Codex 0.169.0
-// (ResponseItem).
+// itemContent names the members that hold the content of an item of the Responses API, by the item's type. One of them
+// has to be there. The types are from the vendor's library (ResponseInputItem), and from Codex 0.169.0 (ResponseItem).
 var itemContent = map[string][]string{
 	"additional_tools":        {"tools"},
 	"agent_message":           {"content"},
@@ -151,7 +150,7 @@ var itemContent = map[string][]string{
 	"mcp_call":                {"arguments"},
 	"mcp_list_tools":          {"tools"},
 	"message":                 {"content"},
-	"reasoning":               {"encrypted_content", "content"}, // an id alone names thoughts that are stored
+	"reasoning":               {"encrypted_content", "content"}, // an id alone names stored thoughts
 	"shell_call":              {"action"},
 	"shell_call_output":       {"output"},
 	"tool_search_call":        {"arguments"},
@@ -159,16 +158,16 @@ var itemContent = map[string][]string{
 	"web_search_call":         {"action"},
 }
 
-// isEmpty says whether a text or a list holds nothing. A tool's output may be empty. An image or thoughts that are
-// empty are not content.
+// isEmpty reports whether a text or a list is empty. A tool's output may be empty, but an empty image, or empty
+// thoughts, are not content.
 func isEmpty(value []byte) bool {
 	all, err := elements(value)
 	return string(value) == `""` || value[0] == '[' && err == nil && len(all) == 0
 }
 
-// item refuses an item of the Responses API that is not its own content: item_reference, a type that is not known,
-// or one of a known type without its content, which the upstream would take from what it stores. Its other members
-// do not count.
+// item refuses an item of the Responses API that does not hold its own content, because the upstream would take the
+// content from its store. Such items are item_reference, an item of an unknown type, and an item of a known type
+// without its content. The item's other members do not matter.
 func (c *content) item(item object) error {
 	has := func(key string) bool {
 		m := item.find(key)
@@ -201,7 +200,7 @@ func (c *content) item(item object) error {
 		"may be another run's. %s", short(kind), do)
 }
 
-// below are the keys below which an API has content that lies in content.
+// below are the keys, by API, that hold content inside of content.
 var below = map[API][]string{
 	Anthropic:       {"content"},
 	Bedrock:         {"content", "image", "document", "video", "audio", "toolresult", "guardcontent"},
@@ -210,7 +209,7 @@ var below = map[API][]string{
 	Google:          {"content", "parts", "functionresponse"},
 }
 
-// member looks at one member of a block: an address, a name, data, or what may hold one.
+// member looks at one member of a block: an address, a name, data, or a value that may hold one of these.
 func (c *content) member(kind, key string, value []byte, depth int) error {
 	openai := c.api == OpenAIChat || c.api == OpenAIResponses
 	switch {
@@ -218,7 +217,7 @@ func (c *content) member(kind, key string, value []byte, depth int) error {
 		return nil
 	case key == "fileid", openai && kind == "audio" && key == "id":
 		return c.storedThere()
-	case c.api == OpenAIResponses && depth > 0 && key == "id": // a part of an item has none of its own
+	case c.api == OpenAIResponses && depth > 0 && key == "id": // a part of an item has no id of its own
 		return c.storedThere()
 	case openai && strings.HasSuffix(key, "url"):
 		return c.address(key, value)
@@ -242,8 +241,8 @@ func (c *content) member(kind, key string, value []byte, depth int) error {
 	return nil
 }
 
-// tool refuses a tool of the upstream's that a message brings. Taken out, it would leave a message that speaks of
-// no tool.
+// tool refuses an upstream's tool that a message brings. It does not just remove the tool, because the message would
+// then speak of a tool that is not there.
 func (c *content) tool(value []byte) error {
 	if value[0] != '{' {
 		return nil
@@ -286,8 +285,8 @@ func (c *content) storedThere() error {
 	return errStored
 }
 
-// address is that of an image, or of something else if its key says so. Data that stands in the address itself is fetched from
-// nowhere.
+// address checks the address of an image, or of something else if its key says so. An address that holds the data
+// itself is fine, because nothing is fetched for it.
 func (c *content) address(key string, value []byte) error {
 	if value[0] == '{' {
 		inner, err := parseObject(value)
@@ -310,16 +309,16 @@ func (c *content) address(key string, value []byte) error {
 	return nil
 }
 
-// data is base64, or an address of data. Some upstreams fetch any other address.
+// data checks base64, or an address that holds the data itself. Some upstreams fetch any other address.
 func (c *content) data(value []byte) error {
-	text := strings.ReplaceAll(string(value), `\/`, "/") // the only escape that base64 has
+	text := strings.ReplaceAll(string(value), `\/`, "/") // base64 needs no other escape
 	if strings.HasPrefix(text, `"data:`) || text[0] == '"' && !strings.ContainsAny(text, `:\`) {
 		return nil
 	}
 	return c.addressThere()
 }
 
-// inline is Google's data with its type.
+// inline checks Google's data, which comes with its type.
 func (c *content) inline(value []byte) error {
 	if value[0] != '{' {
 		return errors.New("there is data without a type")
@@ -335,7 +334,7 @@ func (c *content) inline(value []byte) error {
 	return nil
 }
 
-// source is of an image or a document: bytes, a text, blocks, a file that is stored, or an address.
+// source checks the source of an image or a document: bytes, a text, blocks, a stored file, or an address.
 func (c *content) source(kind string, value []byte, depth int) error {
 	if value[0] != '{' {
 		return nil
@@ -351,7 +350,7 @@ func (c *content) source(kind string, value []byte, depth int) error {
 			return err
 		}
 	}
-	if !slices.Contains([]string{"", "base64", "text", "content", "url"}, word) { // file, and what is not known
+	if !slices.Contains([]string{"", "base64", "text", "content", "url"}, word) { // "file", and unknown words
 		if err := c.storedThere(); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Decide turns what a child sent into the request that leaves, or into a *Refusal.
+// Decide turns a child's request into the request that leaves, or into a *Refusal.
 func (r *Route) Decide(q Request) (Exchange, error) {
 	path, err := splitPath(q.Path)
 	if err != nil {
@@ -35,7 +35,8 @@ func (r *Route) Decide(q Request) (Exchange, error) {
 	return e, nil
 }
 
-// find is the rule for a path after the prefix, laid over it.
+// find returns the rule for a path and method, and the rule's glob for each segment. It removes the route's prefix
+// first.
 func (r *Route) find(method string, path []string) (Rule, []glob, error) {
 	for part := range strings.SplitSeq(strings.Trim(r.Prefix, "/"), "/") {
 		if part == "" {
@@ -60,8 +61,9 @@ func (r *Route) find(method string, path []string) (Rule, []glob, error) {
 	return Rule{}, nil, r.noPath()
 }
 
-// noPath does not quote the path, which is the child's own text. A registry's client takes 403 for an answer, where 404 sends it to
-// another place; a model's client takes 404 for an upstream that does not offer this.
+// noPath does not quote the path, because that is the child's own text. The status depends on the client. A client of a
+// registry accepts a 403 as the answer, but after a 404 it tries another place. A client of a model takes a 404 to mean
+// that the upstream does not offer this.
 func (r *Route) noPath() error {
 	status := http.StatusNotFound
 	if r.API == Plain {
@@ -70,7 +72,7 @@ func (r *Route) noPath() error {
 	return refuse(status, CodePath, "the route %s does not lead there", r.Name)
 }
 
-// url puts the upstream and the path together. Each segment is encoded anew.
+// url joins the upstream and the path. It encodes each segment anew.
 func (r *Route) url(path []string, over []glob, query string) *url.URL {
 	decoded, encoded := strings.TrimSuffix(r.Upstream.Path, "/"), strings.TrimSuffix(r.Upstream.EscapedPath(), "/")
 	for i, segment := range path {
@@ -80,7 +82,8 @@ func (r *Route) url(path []string, over []glob, query string) *url.URL {
 	return &url.URL{Scheme: r.Upstream.Scheme, Host: r.Upstream.Host, Path: decoded, RawPath: encoded, RawQuery: query}
 }
 
-// encode writes a segment that fits: the pattern's own text as it stands there, a captured name with all but letters encoded.
+// encode writes a segment that fits. It keeps the pattern's own text. In a captured name it encodes almost everything
+// but letters and digits.
 func (g glob) encode(segment string) string {
 	if g.wild != model && g.wild != named {
 		return escape(segment, plainInSegment)

@@ -1,15 +1,15 @@
 package route
 
-// edits are changes of an object's members, by the folded key.
+// edits are changes of an object's members, found by the folded key.
 type edits []edit
 
-// edit is a new value of a member, or nil where the member is taken out. A member that is not there is added.
+// edit is a new value of a member. A nil value removes the member. If there is no such member, the value is added.
 type edit struct {
 	key   string
 	value []byte
 }
 
-// apply writes the object with its changes. An object without any is returned as it lay.
+// apply writes the object with its changes. Without changes it returns the text as it is.
 func (c edits) apply(o object) []byte {
 	if len(c) == 0 {
 		return o.text

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Way is a route as a sandbox reaches it: behind a prefix of the paths of its port.
+// Way is a route as a sandbox reaches it: at a prefix of the paths of its port.
 type Way struct {
 	Route  *Route
 	Prefix string // such as "/npm"; "" for the route of all other paths
@@ -13,15 +13,15 @@ type Way struct {
 
 var prefixForm = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}$`)
 
-// IsPrefix says whether a text can be a way's prefix.
+// IsPrefix reports whether a text can be a way's prefix.
 func IsPrefix(text string) bool { return prefixForm.MatchString(text) }
 
-// NoKey is what stands where a client insists on a key. The gateway drops it and sets the route's.
+// NoKey is a placeholder for clients that insist on a key. The gateway drops it and sets the route's credential.
 const NoKey = "torno-gateway"
 
-// Environment is how programs in a sandbox find the ways that lead from a port there: the variables that they read. Of two routes
-// that the same program would take, it takes the first one. What has no variable (git, a route of one's own without a preset) is
-// found by its address, http://127.0.0.1:PORT/PREFIX.
+// Environment returns the variables by which programs in a sandbox find the ways behind a port there. If one program
+// could use two routes, it gets the first. A program without such a variable (git, or a route without a preset) uses
+// the address http://127.0.0.1:PORT/PREFIX.
 func Environment(port uint16, ways []Way) map[string]string {
 	all := map[string]string{}
 	given := map[client]bool{}
@@ -39,11 +39,11 @@ func Environment(port uint16, ways []Way) map[string]string {
 	return all
 }
 
-// client is a kind of program that takes one upstream of its kind.
+// client is a kind of program. Each program uses only one upstream of its kind.
 type client int
 
 const (
-	anyClient client = iota // none of these
+	anyClient client = iota // none of the kinds below
 	claudeCode
 	openaiClient
 	geminiClient
@@ -52,7 +52,8 @@ const (
 	goClient
 )
 
-// client is by the dialect of a model's API, and by the preset of a registry, which all speak plainly.
+// client returns the program for a route: by the dialect for a model, by the preset for a registry, since all
+// registries have the dialect Plain.
 func (r *Route) client() client {
 	switch r.API {
 	case Anthropic, Bedrock:
@@ -65,14 +66,14 @@ func (r *Route) client() client {
 	return map[string]client{"npm": npmClient, "pypi": pipClient, "goproxy": goClient}[r.Preset]
 }
 
-// variables is the table.
+// variables returns the variables for a route's program.
 func (r *Route) variables(at string) map[string]string {
 	base := at + r.Prefix
 	switch r.client() {
 	case claudeCode:
 		return r.claude(base)
 	case openaiClient:
-		// Codex has a key of its own, and takes the address only by -c openai_base_url=.
+		// Codex uses a key variable of its own, and gets the address only from -c openai_base_url=.
 		return map[string]string{"OPENAI_BASE_URL": base, "OPENAI_API_KEY": NoKey, "CODEX_API_KEY": NoKey}
 	case geminiClient:
 		return map[string]string{"GOOGLE_GEMINI_BASE_URL": base, "GEMINI_API_KEY": NoKey}
@@ -81,12 +82,13 @@ func (r *Route) variables(at string) map[string]string {
 	case pipClient:
 		return map[string]string{"PIP_INDEX_URL": base + "/simple/", "UV_INDEX_URL": base + "/simple/"}
 	case goClient:
-		return map[string]string{"GOPROXY": base} // the checksum database is asked through it
+		return map[string]string{"GOPROXY": base} // Go asks the checksum database through it too
 	}
 	return nil
 }
 
-// claude is for Claude Code, whose other traffic would wait for a network that is not there.
+// claude returns the variables for Claude Code. They turn off its other traffic, which would wait for a network that is
+// not there.
 func (r *Route) claude(base string) map[string]string {
 	if r.API == Anthropic {
 		return map[string]string{

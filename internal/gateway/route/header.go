@@ -8,8 +8,8 @@ import (
 
 const maxValue = 8 << 10
 
-// Names of the client's header that each API passes on; "x-*" stands for every name that begins so. What chooses an account,
-// a project or a price is not here: the operator's set has it.
+// The client's header fields that each API passes on; "x-*" stands for every name that begins so. Fields that choose an
+// account, a project or a price are not here: the operator's set has them.
 var (
 	everywhere = []string{"Accept", "Content-Type", "User-Agent"}
 	passed     = map[API][]string{
@@ -19,7 +19,7 @@ var (
 		},
 		OpenAIResponses: {
 			"Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "Conversation_id", "Version",
-			// Not X-Codex-Routing-Hint, which has a model and a tier.
+			// Not X-Codex-Routing-Hint, because it names a model and a tier.
 			"X-Codex-Beta-Features", "X-Codex-Installation-Id", "X-Codex-Parent-Thread-Id", "X-Codex-Root-Turn-Id",
 			"X-Codex-Turn-*", "X-Codex-Window-Id", "X-Stainless-*",
 		},
@@ -33,11 +33,11 @@ var (
 	}
 )
 
-// isList says whether several lines may share a header's values.
+// isList reports whether several lines may share the values of a header field.
 func isList(name string) bool { return name == "Accept" || name == "Cache-Control" || isBetas(name) }
 
-// never are names that no configuration passes on: of one hop, of the message itself, of an identity. Decide takes them out
-// last, whatever it was told before.
+// never are fields that no configuration passes on: they belong to one hop, to the message itself, or to an identity.
+// Parse refuses them in a route's headers and set. Decide drops the client's, even if a pattern such as "x-*" fits.
 var never = []string{
 	"Authorization", "Proxy-Authorization", "Proxy-Authenticate", "Cookie", "Cookie2", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key",
 	"X-Amz-Security-Token", "X-Amz-Date", "X-Amz-Content-Sha256", "Chatgpt-Account-Id", "Www-Authenticate",
@@ -67,7 +67,7 @@ func (r *Route) judgeHeader(from http.Header) (http.Header, error) {
 	return to, nil
 }
 
-// setOurs: the operator's values count; those of a list are added to the client's.
+// setOurs sets the operator's values. For a list it adds them to the client's values; otherwise it replaces those.
 func (r *Route) setOurs(to http.Header) {
 	for name, value := range r.Set {
 		name = http.CanonicalHeaderKey(name)
@@ -79,13 +79,13 @@ func (r *Route) setOurs(to http.Header) {
 		}
 		to[name] = []string{value}
 	}
-	to.Set("Accept-Encoding", "identity") // what is counted is read, and nothing unfolds
+	to.Set("Accept-Encoding", "identity") // compressed answers could not be read and counted, and could unfold to any size
 	if r.Credential.Header != "" {
 		to.Del(r.Credential.Header)
 	}
 }
 
-// holds says whether a list has an item.
+// holds reports whether a list has an item.
 func holds(list, item string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		if strings.EqualFold(strings.TrimSpace(one), item) {

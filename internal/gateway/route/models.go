@@ -9,7 +9,7 @@ import (
 
 const maxModel = 256
 
-// model is the name under which the upstream knows a model that the child may have.
+// model returns the upstream's name of a model, or an error if the child may not have it.
 func (r *Route) model(name string) (string, error) {
 	if !isModel(name) {
 		return "", bad(CodeModel, "the name of the model has characters that no model has, or is too long")
@@ -43,7 +43,7 @@ func (r *Route) model(name string) (string, error) {
 	return name, nil
 }
 
-// offer says which models there are.
+// offer names the available models.
 func (r *Route) offer(name string) string {
 	var names []string
 	for _, m := range r.Models {
@@ -55,7 +55,8 @@ func (r *Route) offer(name string) string {
 	return "; it has " + strings.Join(names, ", ")
 }
 
-// isModel: a name has no character that means something in a path, a text of JSON, or a log.
+// isModel reports whether a text can be the name of a model. It has no character with a meaning in a path, in JSON, or
+// in a log.
 func isModel(name string) bool {
 	if name == "" || len(name) > maxModel {
 		return false

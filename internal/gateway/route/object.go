@@ -15,21 +15,21 @@ const (
 	maxElements = 1 << 16
 )
 
-// object is a JSON object of which the keys were understood, and the values lie where they lay.
+// object is a JSON object with parsed keys. The values stay unparsed in the text.
 type object struct {
 	text    []byte
 	members []member
 }
 
-// member is one key and its value, by their places in the text.
+// member is one key and its value, as offsets into the text.
 type member struct {
 	key        string
 	folded     string
-	keyAt      int // the quote that begins the key
-	begin, end int // the value
+	keyAt      int // offset of the quote that begins the key
+	begin, end int // offsets of the value
 }
 
-// parseDocument reads a whole body: one object, in UTF-8, and nothing else.
+// parseDocument reads a whole body, which has to be one object in UTF-8 and nothing else.
 func parseDocument(body []byte) (object, error) {
 	switch {
 	case !utf8.Valid(body):
@@ -40,8 +40,8 @@ func parseDocument(body []byte) (object, error) {
 	return parseObject(body)
 }
 
-// parseObject reads one level of JSON that is known to be valid. It refuses what two readers may read in two ways: a key that
-// stands twice, also in another spelling (max_tokens, maxTokens), a key that is escaped, a key outside of ASCII.
+// parseObject reads one level of valid JSON. It refuses keys that two readers may understand in two ways: a key that is
+// there twice, also in another spelling (max_tokens, maxTokens), an escaped key, and a key that is not ASCII.
 func parseObject(text []byte) (object, error) {
 	o := object{text: text}
 	i := space(text, 0)
@@ -70,11 +70,11 @@ func parseObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// filter is a small Bloom filter: most new keys need no comparison with all earlier ones. Without it, a body of objects with 250 keys each
-// would take seconds.
+// filter is a small Bloom filter, so that most new keys need no comparison with all earlier ones. Without it, a body of
+// objects with 250 keys each would take seconds.
 type filter [16]uint64
 
-// mayHave says whether a key may have been there, and notes that it is.
+// mayHave reports whether the key may have been there already, and adds it.
 func (f *filter) mayHave(key string) bool {
 	sum := uint32(2166136261) // FNV-1a
 	for i := range len(key) {
@@ -86,7 +86,7 @@ func (f *filter) mayHave(key string) bool {
 	return was
 }
 
-// fold maps all spellings of a key that an upstream may take for the same key to one text.
+// fold returns the same text for all spellings of a key that an upstream may take for the same key.
 func fold(key string) string {
 	folded := true
 	for i := range len(key) {
@@ -98,7 +98,7 @@ func fold(key string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
 }
 
-// get is the value of a key, nil where it is absent or null.
+// get returns the value of a key, or nil if it is absent or null.
 func (o object) get(key string) []byte {
 	if m := o.find(key); m != nil && !bytes.Equal(o.text[m.begin:m.end], []byte("null")) {
 		return o.text[m.begin:m.end]
@@ -116,8 +116,8 @@ func (o object) find(key string) *member {
 	return nil
 }
 
-// spelled is an error where a member is one of these keys in another spelling than any of them. We would count on what it says, and
-// an upstream that knows the real key only would not heed it.
+// spelled returns an error if the object has one of these keys in another spelling. We would rely on its value, but an
+// upstream that knows only the real key would ignore it.
 func (o object) spelled(keys ...string) error {
 	m := o.find(keys[0])
 	if m == nil || slices.Contains(keys, m.key) {
@@ -126,7 +126,7 @@ func (o object) spelled(keys ...string) error {
 	return fmt.Errorf("the key %s is to be spelled %s", short(m.key), keys[0])
 }
 
-// getString is the value of a key that is a text; "" where it is absent.
+// getString returns the text of a key; "" if it is absent.
 func (o object) getString(key string) (string, error) {
 	raw := o.get(key)
 	if raw == nil {
@@ -149,7 +149,7 @@ func (o object) getBool(key string) (bool, error) {
 	return false, fmt.Errorf("%s is neither true nor false", short(key))
 }
 
-// getCount is the value of a key that is a number of things: digits, no sign, no fraction. 0 where it is absent.
+// getCount returns the number of a key: digits only, no sign, no fraction. It returns 0 if the key is absent.
 func (o object) getCount(key string) (int64, error) {
 	raw := o.get(key)
 	if raw == nil {
@@ -162,7 +162,7 @@ func (o object) getCount(key string) (int64, error) {
 	return n, nil
 }
 
-// getObject is the value of a key that is an object; without members where it is absent.
+// getObject returns the object of a key, or an object without members if the key is absent.
 func (o object) getObject(key string) (object, error) {
 	raw := o.get(key)
 	if raw == nil {
@@ -175,7 +175,7 @@ func (o object) getObject(key string) (object, error) {
 	return inner, nil
 }
 
-// elements are the values of a JSON array that is known to be valid. Other JSON has no elements.
+// elements returns the values of a JSON array. The text has to be valid JSON. Other JSON has no elements.
 func elements(text []byte) ([][]byte, error) {
 	i := space(text, 0)
 	if i >= len(text) || text[i] != '[' {
@@ -196,7 +196,7 @@ func elements(text []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// skip is the place after the value that begins at i, of JSON that is known to be valid.
+// skip returns the offset after the value that begins at i. The text has to be valid JSON.
 func skip(text []byte, i int) int {
 	if text[i] == '"' {
 		return skipString(text, i+1)
@@ -221,7 +221,8 @@ func skip(text []byte, i int) int {
 	}
 }
 
-// skipString is the place after the quote that ends a text: the first one with an even number of backslashes before it.
+// skipString returns the offset after the quote that ends a text: the first quote with an even number of backslashes
+// before it.
 func skipString(text []byte, i int) int {
 	for {
 		end := i + bytes.IndexByte(text[i:], '"')

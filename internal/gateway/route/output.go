@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// maxChoices bounds how often an answer may be repeated: a budget multiplies by it.
+// maxChoices bounds the number of choices, because a budget multiplies by it.
 const maxChoices = 128
 
-// judgeOutput finds how long an answer may become at most, over all its choices.
+// judgeOutput finds the most tokens that the answer may have, over all its choices.
 func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	inner, keys, choices := body, []string{"max_tokens"}, ""
 	var err error
@@ -33,7 +33,7 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 			keys = []string{"maxTokens"}
 			err = errors.Join(err, saysNoLength(body.get(moreFields), 0))
 		case !strings.Contains(e.Model, "anthropic"):
-			return nil // each vendor has a key of its own, and does not heed those of others
+			return nil // each vendor has its own key, and ignores the keys of others
 		}
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	for _, key := range keys {
 		spellings := []string{key}
 		if api == Google {
-			spellings = append(spellings, "max_output_tokens") // it takes both
+			spellings = append(spellings, "max_output_tokens") // Google accepts both
 		}
 		if err := inner.spelled(spellings...); err != nil {
 			return err
@@ -70,7 +70,7 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	return nil
 }
 
-// addThinking adds a thinking budget above max_tokens to it, because interleaved thinking is not bounded by max_tokens.
+// addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.
 func addThinking(api API, body object, e *Exchange) error {
 	if api != Anthropic && api != Bedrock {
 		return nil
@@ -98,13 +98,13 @@ func addThinking(api API, body object, e *Exchange) error {
 	return nil
 }
 
-// moreFields is where a request of Converse has what only its model's vendor knows.
+// moreFields is the member of a Converse request that holds the fields which only the model's vendor knows.
 const moreFields = "additionalModelRequestFields"
 
-// converses says whether a path of Bedrock is that of Converse, whose body is the same for all vendors.
+// converses reports whether a path of Bedrock belongs to Converse, whose body is the same for all vendors.
 func converses(over []glob) bool { return strings.HasPrefix(over[len(over)-1].before, "converse") }
 
-// saysNoLength refuses a second word on how long an answer may become, which some model may heed in place of the first.
+// saysNoLength refuses a second bound on the answer's length, because some model may heed it in place of the first.
 func saysNoLength(raw []byte, depth int) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -120,7 +120,7 @@ func saysNoLength(raw []byte, depth int) error {
 		if strings.HasPrefix(m.folded, "max") {
 			return errors.New(moreFields + " says how long the answer may become; that stands in inferenceConfig only")
 		}
-		if m.folded == "tools" { // schemas may say anything
+		if m.folded == "tools" { // a schema may hold any word
 			continue
 		}
 		if err := saysNoLength(raw[m.begin:m.end], depth+1); err != nil {

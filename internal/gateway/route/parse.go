@@ -21,7 +21,7 @@ const (
 // Problem is a mistake in the operator's text.
 type Problem struct{ Key, What string }
 
-// Error is all of them.
+// Error lists all mistakes.
 type Error struct{ Problems []Problem }
 
 func (e *Error) Error() string {
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// ParseAll reads routes by their names, in the order of these.
+// ParseAll reads all routes, sorted by name.
 func ParseAll(said map[string]any) ([]*Route, error) {
 	var all []*Route
 	var wrong Error
@@ -52,8 +52,8 @@ func ParseAll(said map[string]any) ([]*Route, error) {
 	return all, nil
 }
 
-// Parse reads the operator's text of one route, laid over its preset. The route is complete; the error is an *Error.
-// The values are what a reader of YAML or JSON makes: texts, numbers, truths, []any, map[string]any.
+// Parse reads the operator's text of one route, on top of its preset. The result is complete; the error is an *Error.
+// The values have the types that a reader of YAML or JSON produces: strings, numbers, bools, []any, map[string]any.
 func Parse(name string, said map[string]any) (*Route, error) {
 	p := newParser(name, said)
 	r := p.route(name)
@@ -95,7 +95,7 @@ func (p *parser) route(name string) *Route {
 	return r
 }
 
-// check is about keys that need each other, and keys that no route has.
+// check reports missing keys, keys that do not go together, and keys that no route has.
 func (p *parser) check(r *Route) {
 	for _, key := range slices.Sorted(maps.Keys(p.keys)) {
 		if !slices.Contains(routeKeys, key) {
@@ -134,7 +134,8 @@ func suggest(word string, known []string) string {
 	return "; known are " + strings.Join(known, ", ")
 }
 
-// upstream is the base. Only https, but for the one host to which the operator allows http by its name.
+// upstream returns the base of the API. It has to be https, except that the operator may allow http to one host, by its
+// name.
 func (p *parser) upstream() *url.URL {
 	text, plain := p.text("upstream"), p.text("http_to")
 	if text == "" {

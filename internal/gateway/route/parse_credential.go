@@ -14,7 +14,7 @@ var (
 	awsKeys        = []string{"file", "command", "systemd", "region", "service"}
 )
 
-// credential reads where the secret comes from: one of
+// credential reads where the secret is. The operator writes one of
 //
 //	credential: {file: /etc/torno/anthropic.key}
 //	credential: {command: [/usr/bin/op, read, "op://vault/key"]}
@@ -54,7 +54,7 @@ func (p *parser) credential() Credential {
 	return c
 }
 
-// place reads one place of a secret.
+// place reads the place of one secret.
 func (p *parser) place(at, kind string, value any, c *Credential) {
 	key := at + "." + kind
 	switch kind {
@@ -118,7 +118,7 @@ func (p *parser) roots() string {
 	return path
 }
 
-// pins are the sha256 of public keys, as "openssl … | openssl dgst -sha256 -binary | base64" prints them.
+// pins reads sha256 sums of public keys, as "openssl … | openssl dgst -sha256 -binary | base64" prints them.
 func (p *parser) pins() []string {
 	pins := p.texts("pins")
 	for i, pin := range pins {

@@ -17,7 +17,7 @@ var routeKeys = []string{
 	"prefix", "preset", "private", "reach", "roots", "set", "silence", "upstream",
 }
 
-// parser reads one route's keys and keeps what is wrong.
+// parser reads the keys of one route, and collects the mistakes.
 type parser struct {
 	at       string
 	keys     map[string]any
@@ -34,8 +34,8 @@ func (p *parser) problem(key, format string, args ...any) {
 	p.problems = append(p.problems, Problem{strings.TrimSuffix(p.at+"."+key, "."), fmt.Sprintf(format, args...)})
 }
 
-// underlay puts the preset's keys where the operator said nothing. With an upstream of the operator's
-// own, the preset's http_to and private are not taken over.
+// underlay fills in the preset's keys that the operator did not write. If the operator wrote another upstream, the
+// preset's http_to and private do not apply.
 func (p *parser) underlay() {
 	if _, ok := p.keys["preset"]; !ok {
 		return
@@ -51,7 +51,7 @@ func (p *parser) underlay() {
 	}
 }
 
-// inRegion: Bedrock's upstream is the one of its credential's region.
+// inRegion sets Bedrock's upstream to the region of its credential.
 func (p *parser) inRegion(name string) {
 	credential, _ := p.keys["credential"].(map[string]any)
 	keys, _ := credential["aws"].(map[string]any)
@@ -125,7 +125,7 @@ func (p *parser) rules() []Rule {
 	return rules
 }
 
-// models are a list of names, or names with what the upstream calls each.
+// models reads a list of names, or a map from the client's names to the upstream's.
 func (p *parser) models() []Model {
 	var models []Model
 	if renamed, ok := p.keys["models"].(map[string]any); ok {
@@ -136,7 +136,7 @@ func (p *parser) models() []Model {
 			}
 			models = append(models, Model{name, upstream})
 		}
-		// The longest beginning counts: "claude-opus-*" before "claude-*".
+		// The longest beginning wins: "claude-opus-*" before "claude-*".
 		slices.SortStableFunc(models, func(a, b Model) int { return len(b.Name) - len(a.Name) })
 	} else {
 		for _, name := range p.texts("models") {
@@ -183,7 +183,7 @@ func (p *parser) set() map[string]string {
 	return set
 }
 
-// checkHeader: no configuration passes on what identifies, or what belongs to one hop.
+// checkHeader refuses fields that identify somebody, or that belong to one hop. No configuration may pass these on.
 func (p *parser) checkHeader(key, name string) {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -209,7 +209,7 @@ func (p *parser) size(key string, otherwise int64) int64 {
 	return n
 }
 
-// cache is a size, or 0 for none.
+// cache returns a size, or 0 to keep nothing.
 func (p *parser) cache() int64 {
 	if n, ok := number(p.keys["cache"]); ok && n == 0 {
 		return 0
@@ -233,7 +233,7 @@ func bytesOf(text string) (int64, bool) {
 	return 0, false
 }
 
-// number takes the forms that readers of YAML and JSON have for one.
+// number accepts each type that readers of YAML and JSON use for a number.
 func number(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int:

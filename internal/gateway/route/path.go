@@ -10,8 +10,8 @@ const (
 	maxSegments = 64
 )
 
-// splitPath takes a path apart into decoded segments. A slash at the end makes an empty last segment; no other segment is
-// empty. A segment may hold a slash that was encoded: only a rule can say whether it may (pattern.match).
+// splitPath splits a path into decoded segments. If the path ends with a slash, the last segment is empty; no other
+// segment may be. A segment may hold a slash that was encoded: only a rule can allow or refuse that (pattern.match).
 func splitPath(raw string) ([]string, error) {
 	if len(raw) > maxPath {
 		return nil, errors.New("the path is too long")
@@ -36,8 +36,8 @@ func splitPath(raw string) ([]string, error) {
 	return parts, nil
 }
 
-// decodeSegment decodes once. It refuses text that the upstream could decode or read again, and that would mean something else then:
-// a percent sign, a backslash, a parameter (;), a query, a fragment, and everything that no one can see.
+// decodeSegment decodes once. It refuses characters that the upstream could decode or interpret again, with another
+// meaning: a percent sign, a backslash, a parameter (;), a query, a fragment, and all invisible characters.
 func decodeSegment(raw string) (string, error) {
 	segment, err := unescape(raw)
 	if err != nil {
@@ -59,7 +59,7 @@ func decodeSegment(raw string) (string, error) {
 	return segment, nil
 }
 
-// unescape decodes %XX, and only once.
+// unescape decodes %XX, once.
 func unescape(raw string) (string, error) {
 	if !strings.Contains(raw, "%") {
 		return raw, nil
@@ -91,7 +91,7 @@ func hex(c byte) int {
 	return -1
 }
 
-// escape encodes all but letters, digits and the characters of keep.
+// escape encodes every byte but letters, digits and the characters of keep.
 func escape(text, keep string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -108,6 +108,6 @@ func escape(text, keep string) string {
 }
 
 const (
-	plainInSegment = "-._~!$&'()*+,=:@" // what stands in a segment as it is
-	plainInName    = "-._~@"            // what stands so in a captured name: AWS signs a colon in its encoded form
+	plainInSegment = "-._~!$&'()*+,=:@" // characters that a segment may hold unencoded
+	plainInName    = "-._~@"            // the same for a captured name, where AWS signs a colon in its encoded form
 )

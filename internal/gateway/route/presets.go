@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// preset is what a route has before the operator's own words, in the operator's words.
+// preset holds the default keys of a route, in the operator's words.
 type preset map[string]any
 
-// presets are the routes that people have. An upstream is the base that the vendor documents, so "upstream" of a compatible
-// one is what its own page says.
+// presets are routes that people commonly use. An upstream is the base that the vendor documents. So for a compatible
+// vendor, "upstream" is the address on that vendor's own page.
 var presets = map[string]preset{
 	"anthropic": {
 		"api": "anthropic", "upstream": "https://api.anthropic.com",
@@ -31,7 +31,8 @@ var presets = map[string]preset{
 		"allow":  []any{"POST /responses", "POST /responses/compact", "GET /models?client_version", "GET /models/{model}"},
 		"header": "authorization", "header_prefix": "Bearer ",
 	},
-	// A login of Codex with a ChatGPT account: another base, and the account in a header, which its credential sets.
+	// A login of Codex with a ChatGPT account has another base, and needs the account in a header, which its credential
+	// sets.
 	"codex-login": {
 		"api": "openai-responses", "upstream": "https://chatgpt.com/backend-api/codex", "prefix": "/v1",
 		"allow":  []any{"POST /responses", "POST /responses/compact", "GET /models?client_version"},
@@ -60,13 +61,13 @@ var presets = map[string]preset{
 	},
 	"npm": registry("https://registry.npmjs.org",
 		"GET,HEAD /*", "GET,HEAD /{package}", "GET,HEAD /@*/*", "GET,HEAD /*/-/*.tgz", "GET,HEAD /@*/*/-/*.tgz"),
-	// Its pages name files on another host, to which the door's route pypi-files leads.
+	// Its pages name files on another host. The door's route pypi-files leads there.
 	"pypi": with(registry("https://pypi.org", "GET,HEAD /simple/", "GET,HEAD /simple/*/", "GET,HEAD /pypi/*/json", "GET,HEAD /pypi/*/*/json"),
 		map[string]any{"files": "https://files.pythonhosted.org"}),
 	"pypi-files": registry("https://files.pythonhosted.org", "GET,HEAD /packages/**"),
 	"goproxy": registry("https://proxy.golang.org", "GET,HEAD /**/@v/list", "GET,HEAD /**/@v/*.info", "GET,HEAD /**/@v/*.mod",
 		"GET,HEAD /**/@v/*.zip", "GET,HEAD /**/@latest", "GET /sumdb/sum.golang.org/**"),
-	// A fetch needs a GET and a POST; neither can change the repository, and a push is another path.
+	// A fetch needs a GET and a POST. Neither can change the repository, and a push uses another path.
 	"git": with(registry("https://github.com", "GET /**/info/refs?service=git-upload-pack", "POST /**/git-upload-pack"),
 		map[string]any{"header": "authorization", "header_prefix": "Basic ", "cache": 0}),
 }
@@ -91,5 +92,5 @@ func with(p preset, more map[string]any) preset {
 	return p
 }
 
-// presetNames are the names that a route's "preset" may have.
+// presetNames returns the possible values of a route's "preset".
 func presetNames() []string { return slices.Sorted(maps.Keys(presets)) }

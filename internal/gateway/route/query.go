@@ -11,11 +11,12 @@ const (
 	maxParameters = 16
 )
 
-// credentialParameters carry a credential in the place of a header. The child's is worth nothing and is dropped.
+// credentialParameters carry a credential in place of a header. The child's credential is worthless, so they are
+// dropped.
 var credentialParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "auth"}
 
-// judgeQuery checks a query and writes it anew, in its own order. of are the parameters that the rule knows; operator's are
-// those of the upstream's URL, which count in place of the child's.
+// judgeQuery checks a query and writes it anew, in its own order. of are the rule's parameters. operators is the query
+// of the upstream's URL, whose parameters replace the child's.
 func judgeQuery(raw string, of []parameter, operators string) (string, error) {
 	out := []string{}
 	if operators != "" {
@@ -53,7 +54,8 @@ func judgeQuery(raw string, of []parameter, operators string) (string, error) {
 	return strings.Join(out, "&"), required(of, seen)
 }
 
-// required: a parameter with a choice of values is what makes the request harmless, so it cannot be left out.
+// required returns an error if the query lacks a parameter with a choice of values. Those values are the reason why the
+// request is harmless, so the parameter cannot be left out.
 func required(of []parameter, seen []string) error {
 	for _, p := range of {
 		if len(p.values) > 0 && !p.optional && !slices.Contains(seen, p.name) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// clientTools are the types of tools that run where the client runs. All others run at the upstream, or somewhere else in its
-// name, and are taken out of a request unless the route's reach names them.
+// clientTools are the types of tools that run where the client runs. All other tools run at the upstream, or elsewhere
+// on its behalf. They are removed from a request unless the route's reach names them.
 var clientTools = map[API][]string{
 	Anthropic:       {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "tool_search_tool_*"},
 	OpenAIResponses: {"", "function", "custom", "local_shell", "apply_patch", "namespace", "tool_search", "computer_use_preview", "computer"},
@@ -16,9 +16,10 @@ var clientTools = map[API][]string{
 	Bedrock:         {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "toolSpec", "cachePoint"},
 }
 
-// knownFields are the members of a body that an API is known for, and that cost no more than the model's price says. A vendor adds
-// others: Anthropic's fallbacks name more models, its thread a conversation that is stored, its workspace_id another payer. What is
-// not known here is taken out unless the route's reach names it. An API that is not here has too many dialects for a list.
+// knownFields are the members that a body of each API is known to have, and that cost no more than the model's price. A
+// vendor adds others: Anthropic's fallbacks name more models, its thread names a stored conversation, its workspace_id
+// another payer. Unknown members are removed unless the route's reach names them. An API without a list here has too
+// many dialects for one.
 var knownFields = map[API][]string{
 	Anthropic: {
 		"cache_control", "context_management", "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
@@ -32,12 +33,12 @@ var knownFields = map[API][]string{
 	},
 }
 
-// reachingFields are members of a body, for APIs without a list of known ones, that reach further than an answer, or make it dearer
-// than its model's price, and that a client does without.
+// reachingFields are members of a body, for APIs without a list of known ones. They reach further than an answer, or
+// make it dearer than its model's price, and a client can do without them.
 var reachingFields = map[API][]string{
-	// models, fallbacks and provider name others to fall back on, and whose price counts. Predicted tokens that the answer does not use
-	// are billed as output.
-	// extra_body and extra_headers are the rest of a request, for some servers.
+	// models, fallbacks and provider name other models or providers to fall back on, and their price counts. Predicted
+	// tokens that the answer does not use are billed as output. On some servers extra_body and extra_headers are
+	// further parts of the request.
 	OpenAIChat: {
 		"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction", "extra_body",
 		"extra_headers",
@@ -52,7 +53,7 @@ func (r *Route) reaches(word string) bool {
 	return slices.ContainsFunc(r.Reach, func(pattern string) bool { return fitsWord(pattern, word) })
 }
 
-// fitsWord compares with a word that may have a "*" at its end.
+// fitsWord compares a word with a pattern that may end with "*".
 func fitsWord(pattern, word string) bool {
 	begin, open := strings.CutSuffix(pattern, "*")
 	return pattern == word || open && strings.HasPrefix(word, begin)
@@ -64,7 +65,7 @@ type reacher struct {
 	e     *Exchange
 }
 
-// judgeReach takes out what reaches further than an answer.
+// judgeReach removes everything that reaches further than an answer.
 func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) (edits, error) {
 	w := reacher{r, e}
 	change, err := w.fields(body, change)
@@ -80,8 +81,8 @@ func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) 
 	return change, w.judgeContent(body, over)
 }
 
-// fields takes out the members of a body, or of a vendor's own part of one, that reach further than an answer or
-// make it dearer.
+// fields removes the members of a body, or of a vendor's own part of one, that reach further than an answer or make it
+// dearer.
 func (w reacher) fields(holder object, change edits) (edits, error) {
 	r := w.route
 	known, listed := knownFields[r.API]
@@ -108,7 +109,7 @@ func (w reacher) fields(holder object, change edits) (edits, error) {
 	return change, nil
 }
 
-// drop takes a member out, unless the route's reach names it.
+// drop removes a member, unless the route's reach names it.
 func (w reacher) drop(m member, change edits) edits {
 	if slices.ContainsFunc(w.route.Reach, func(word string) bool { return fold(word) == m.folded }) {
 		return change
@@ -117,13 +118,13 @@ func (w reacher) drop(m member, change edits) edits {
 	return append(change, edit{key: m.key})
 }
 
-// tell notes that something was taken out. The word may be a stranger's.
+// tell notes a removed part. The word may be a stranger's, so it is cut short.
 func (w reacher) tell(word string) { w.e.Dropped = append(w.e.Dropped, word[:min(len(word), 64)]) }
 
-// mostDropped bounds what is told of one request: events are kept.
+// mostDropped bounds the removed parts that are reported for one request, because events are kept.
 const mostDropped = 32
 
-// told is what was dropped, each once, in order.
+// told returns the removed parts, each once, sorted.
 func told(dropped []string) []string {
 	slices.Sort(dropped)
 	all := slices.Compact(dropped)
@@ -133,8 +134,8 @@ func told(dropped []string) []string {
 	return all
 }
 
-// editsOnly says whether Anthropic is asked only to leave out old parts of a conversation. To have it written shorter is another
-// run of the model, which the answer's usage does not count.
+// editsOnly reports whether a request asks Anthropic only to leave out old parts of a conversation. If it asks for a
+// shorter version instead, the model runs once more, and the answer's usage does not count that.
 func (r *Route) editsOnly(body object) (bool, error) {
 	raw := body.get("context_management")
 	if raw == nil || r.API != Anthropic && r.API != Bedrock || r.reaches("context_management") {
@@ -165,7 +166,7 @@ func (r *Route) editsOnly(body object) (bool, error) {
 	return true, nil
 }
 
-// tools takes tools of the upstream out of every place where the API has tools.
+// tools removes the upstream's tools from every place where the API has tools.
 func (w reacher) tools(body object, change edits) (edits, error) {
 	if w.route.API == Bedrock {
 		for _, key := range []string{"toolConfig", moreFields} {
@@ -197,7 +198,7 @@ func (w reacher) tools(body object, change edits) (edits, error) {
 	return w.list(body, change, 0)
 }
 
-// list judges an object's own list of tools.
+// list judges the list of tools that belongs to one object.
 func (w reacher) list(holder object, change edits, depth int) (edits, error) {
 	raw := holder.get("tools")
 	if raw == nil {
@@ -263,7 +264,8 @@ func (w reacher) within(raw []byte) ([][]byte, bool, error) {
 	return items, changed, nil
 }
 
-// keeps says whether a tool may stay. Google names a tool's kind by its only key, Bedrock by a key or by type.
+// keeps reports whether a tool may stay. Google names the kind of a tool by the tool's only key, Bedrock by a key or by
+// type.
 func (w reacher) keeps(tool object) (bool, error) {
 	var kinds []string
 	kind, err := tool.getString("type")

@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// Refusal is the answer to a request that does not leave. Clients show the text of a 400 and do not try again; of other
-// codes many are tried again for minutes, so whatever a retry cannot mend is a 400.
+// Refusal is the answer to a request that does not leave. Clients show the text of a 400 and do not try again. After
+// many other codes they try again for minutes. So if a retry cannot help, the code is 400.
 type Refusal struct {
 	Status int
 	Code   string // for machines: "model_not_allowed"
-	Text   string // for the child and its operator; never holds more than a short, quoted part of what was sent
+	Text   string // for the child and its operator; it quotes at most a short part of the request
 }
 
 func (r *Refusal) Error() string { return r.Text }
 
-// The codes.
+// Codes of refusals.
 const (
 	CodePath     = "path_not_allowed"
 	CodeMethod   = "method_not_allowed"
@@ -37,7 +37,7 @@ func bad(code, format string, args ...any) error {
 	return refuse(http.StatusBadRequest, code, format, args...)
 }
 
-// short quotes what a stranger wrote.
+// short quotes at most 80 bytes of a stranger's text.
 func short(text string) string {
 	if len(text) > 80 {
 		return fmt.Sprintf("%q...", text[:80])
@@ -45,7 +45,7 @@ func short(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// RefusalBody is the refusal in the API's own form of an error.
+// RefusalBody returns the refusal in the API's own form of an error.
 func (a API) RefusalBody(r Refusal) []byte {
 	var body any
 	switch a {
@@ -62,7 +62,7 @@ func (a API) RefusalBody(r Refusal) []byte {
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // strings and numbers have a form
+		panic(err) // strings and numbers can always be written
 	}
 	return text
 }

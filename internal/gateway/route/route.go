@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// API is the dialect that a route's upstream speaks: where the model is named, what bounds an answer, how an error looks.
+// API is the dialect of a route's upstream: where a request names the model, which field bounds an answer, and the form
+// of an error.
 type API string
 
-// The dialects.
+// Known dialects.
 const (
 	Anthropic       API = "anthropic"
 	OpenAIResponses API = "openai-responses"
@@ -24,35 +25,35 @@ var apis = []API{Anthropic, OpenAIResponses, OpenAIChat, Google, Bedrock, Plain}
 // Route is a way out of the sandbox. Parse makes it, and nothing changes it afterwards.
 type Route struct {
 	Name     string
-	Preset   string // the preset that the route was laid over, if any
+	Preset   string // the preset under the operator's own keys, if any
 	API      API
-	Upstream *url.URL // the API's base, as its vendor documents it; its query, if any, goes along with each request
-	Prefix   string   // what a client's path begins with in place of the upstream's path
+	Upstream *url.URL // the API's base, as its vendor documents it; its query, if any, is part of every request
+	Prefix   string   // the beginning of a client's path, in place of the upstream's path
 	Allow    []Rule
 	Models   []Model           // empty: every model
-	Headers  []string          // of the client's, passed on beside those of the API
-	Set      map[string]string // set by us, in place of the client's
-	Reach    []string          // what the upstream may do beyond answering: types of its tools, fields, betas
-	AskUsage bool              // openai-chat: ask for the usage at the end of a stream
+	Headers  []string          // the client's fields that are passed on beside the API's own
+	Set      map[string]string // fields that we set, in place of the client's
+	Reach    []string          // actions beyond an answer that the upstream may take: types of its tools, fields, betas
+	AskUsage bool              // for openai-chat: ask for the usage at the end of a stream
 
 	Credential Credential
 
-	Cache     int64         // bytes of a registry's files that are kept; 0 for none
-	Files     string        // another host on which a registry's pages name files; a route of the same door leads there
-	MaxBody   int64         // of a request
-	MaxHeader int64         // of an answer
-	Silence   time.Duration // between two bytes of an answer
+	Cache     int64         // bytes of a registry's kept files; 0 keeps none
+	Files     string        // another host that a registry's pages name; a route of the same door leads there
+	MaxBody   int64         // bytes of a request
+	MaxHeader int64         // bytes of an answer's head
+	Silence   time.Duration // longest time without a byte of an answer
 	Private   bool          // private and loopback addresses may be dialled
-	Roots     string        // a file with the only certificates that count, in place of the system's
+	Roots     string        // a file with the only trusted certificates, in place of the system's
 	Pins      []string      // sha256 of a public key in the chain, base64
 }
 
-// Credential says where the header comes from that the upstream knows us by. It holds no secret: package credential does.
+// Credential says where to read the credential, and how to send it. It holds no secret; only package credential does.
 type Credential struct {
 	Kind    string   // "", "file", "command", "systemd", "claude", "codex", "aws"
 	Path    string   // of the file
 	Name    string   // below CREDENTIALS_DIRECTORY
-	Command []string // what prints the secret
+	Command []string // the program that prints the secret, and its arguments
 	Header  string   // the header that is set
 	Prefix  string   // before the secret, such as "Bearer "
 	Region  string   // aws
@@ -61,39 +62,40 @@ type Credential struct {
 
 // Model is a model that the child may ask for.
 type Model struct {
-	Name     string // as the client says it; a "*" at the end stands for any rest
-	Upstream string // as the upstream is told; empty for the same
+	Name     string // the client's name for it; a "*" at the end stands for any rest
+	Upstream string // the upstream's name for it; "" if it is the same
 }
 
-// Request is a request of the child.
+// Request is a request from the child.
 type Request struct {
 	Method   string
-	Path     string // as it stood in the request line up to the "?", not decoded
+	Path     string // from the request line, up to the "?", not decoded
 	RawQuery string // after the "?", not decoded
 	Header   http.Header
 	Body     []byte
 
-	// LongPriced is not the child's: it says whether the prices know what a model's long window costs. Where it is
-	// nil, they do not.
+	// LongPriced is not from the child. It reports whether the price of a model's long window is known. If LongPriced
+	// is nil, no such price is known.
 	LongPriced func(model string) bool
 }
 
-// Exchange is the request that leaves, but for the credential.
+// Exchange is the request that leaves, without the credential.
 type Exchange struct {
 	Method    string
 	URL       *url.URL
 	Header    http.Header
 	Body      []byte
 	API       API
-	Model     string // as the upstream is told; "" for none
-	MaxOutput int64  // tokens that the answer may have at most, over all its choices; 0 where the request does not say
-	Images    int64  // that the model reads
+	Model     string // the upstream's name for it; "" for no model
+	MaxOutput int64  // most tokens of the answer, over all its choices; 0 if the request does not say
+	Images    int64  // number of images that the model reads
 	Stream    bool   // the answer is a stream of events
-	// Unmeasured says that the model reads what the body's bytes do not bound: documents, sound, what the upstream stores.
+	// Unmeasured means that the model reads content that the body's bytes do not bound: documents, sound, or content
+	// that the upstream stores.
 	Unmeasured bool
-	Long       bool     // it has the model's long window
-	Dropped    []string // what was taken out of the request: "web_search", "mcp_servers", "fast-mode-2026-02-01"
+	Long       bool     // the request uses the model's long window
+	Dropped    []string // removed parts of the request: "web_search", "mcp_servers", "fast-mode-2026-02-01"
 
-	over       []glob // the rule's pattern, as it lies over the path
+	over       []glob // for each segment of the path, the glob of the rule that fits it
 	longPriced func(model string) bool
 }

@@ -14,10 +14,10 @@ import (
 //	GET /**/info/refs?service=git-upload-pack
 //	POST /model/{model}/invoke
 //
-// "*" stands for one or more characters of one segment, "**" for one or more segments, {model} for the name of a model and
-// {package} for one of a package: these two may hold an encoded slash, a package's only after its scope
-// (@scope/name). Behind "?" are the parameters that a query may have,
-// with the only values that they may have, if any ("a|b"). One of these has to be there, unless they end with a "|".
+// "*" stands for one or more characters of one segment, and "**" for one or more segments. {model} stands for the name
+// of a model, and {package} for the name of a package. These two may hold an encoded slash, a package's name only after
+// its scope (@scope/name). After "?" come the parameters that a query may have, each with its possible values, if they
+// are limited ("a|b"). Then one of the values has to be there, unless the list ends with a "|".
 type Rule struct {
 	text    string
 	methods []string
@@ -28,7 +28,7 @@ type Rule struct {
 // parameter is a parameter that a query may have.
 type parameter struct {
 	name     string
-	values   []string // empty: any
+	values   []string // empty: any value
 	optional bool
 }
 
@@ -131,7 +131,7 @@ func parseGlob(segment string) glob {
 	return glob{before: segment}
 }
 
-// takes says whether one segment fits.
+// takes reports whether one segment fits.
 func (g glob) takes(segment string) bool {
 	if g.wild == none {
 		return segment == g.before
@@ -143,14 +143,14 @@ func (g glob) takes(segment string) bool {
 	switch g.wild {
 	case model:
 		return true
-	case named: // a registry may have other things below its names
+	case named: // a registry may serve other things below a package's name
 		scope, name, scoped := strings.Cut(middle, "/")
 		return !scoped || len(scope) > 1 && scope[0] == '@' && !strings.Contains(name, "/")
 	}
 	return !strings.Contains(segment, "/")
 }
 
-// middle is the text that the wildcard stands for.
+// middle returns the text in the wildcard's place.
 func (g glob) middle(segment string) (string, bool) {
 	if len(segment) < len(g.before)+len(g.after) {
 		return "", false
@@ -162,7 +162,7 @@ func (g glob) middle(segment string) (string, bool) {
 	return strings.CutSuffix(middle, g.after)
 }
 
-// match lays the pattern over a path: for each segment the glob that it fits, or nil where the path does not fit.
+// match returns the glob that fits each segment of a path, or nil if the path does not fit the pattern.
 func (p pattern) match(path []string) []glob {
 	at := slices.IndexFunc(p, func(g glob) bool { return g.wild == rest })
 	if at < 0 && len(path) != len(p) || len(path) < len(p) {

@@ -1,4 +1,4 @@
-// Package setup makes a gateway's routes and prices of what the operator wrote.
+// Package setup reads a gateway's routes and prices from the operator's text.
 //
 //	routes:
 //	  claude:
@@ -8,6 +8,7 @@
 //	  claude:
 //	    claude-opus-*: {input: 5, output: 25}
 //
-// Load reads the file, and refuses it if it has a key that Load does not know: the error names the key and the nearest
-// known word. Package upstreams opens what the routes need; it dials nothing and reads no secret yet.
+// Load reads the file. If the file has a key that Load does not know, Load refuses it, and the error names the key and
+// the nearest known word. Package upstreams then opens the credentials and transports; it dials nothing and reads no
+// secret yet.
 package setup

@@ -17,16 +17,16 @@ import (
 	"torno/internal/trust"
 )
 
-// Setup is the operator's file.
+// Setup holds the operator's routes and prices.
 type Setup struct {
 	Routes []*route.Route
 	Prices prices.Table
 }
 
-// maxFile bounds a configuration.
+// maxFile bounds the bytes of a configuration.
 const maxFile = 8 << 20
 
-// Load reads a file. Without one there are no routes.
+// Load reads a file. If path is "", there are no routes.
 func Load(path string) (Setup, error) {
 	if path == "" {
 		return Setup{}, nil
@@ -42,7 +42,8 @@ func Load(path string) (Setup, error) {
 	return s, nil
 }
 
-// Read returns what is in a file that no other user can exchange: it names the commands that print credentials.
+// Read returns the content of a file. It refuses a file that another user could replace, because the file names the
+// commands that print credentials.
 func Read(path string) ([]byte, error) {
 	file, err := trust.Places().OpenFile(path)
 	if err != nil {
@@ -59,7 +60,7 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// keys are the words at the top of a configuration.
+// keys are the top-level keys of a configuration.
 var keys = []string{"prices", "routes"}
 
 // Parse reads a configuration.
@@ -84,7 +85,8 @@ func Parse(text []byte) (Setup, error) {
 	return Of(routes, said["prices"])
 }
 
-// Of makes a Setup of what a reader of YAML made of the two keys. The error is a *route.Error or a *prices.Error, which name the key.
+// Of makes a Setup from the parsed YAML of the two keys. The error is a *route.Error or a *prices.Error, which names
+// the key.
 func Of(routes map[string]any, priced any) (s Setup, err error) {
 	if s.Routes, err = route.ParseAll(routes); err != nil {
 		return Setup{}, err
@@ -100,7 +102,8 @@ func Of(routes map[string]any, priced any) (s Setup, err error) {
 	return s, nil
 }
 
-// document reads the one document of a file. Aliases are refused: a few lines of them are gigabytes.
+// document reads the only YAML document of a file. It refuses aliases, because a few lines of them can unfold to
+// gigabytes.
 func document(text []byte) (map[string]any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var node yaml.Node

@@ -6,10 +6,10 @@ import (
 	"torno/internal/atomicfile"
 )
 
-// FileName is the file, in the state directory of a gateway, of what a watcher said last.
+// FileName is the name, in a gateway's state directory, of the file that holds the watcher's most recent setup.
 const FileName = "setup.yaml"
 
-// Write puts a text into that file.
+// Write writes a text to that file.
 func Write(dir string, text []byte) error {
 	return atomicfile.Write(filepath.Join(dir, FileName), text, 0o600)
 }

@@ -1,5 +1,6 @@
-// Package upstreams opens what a gateway's routes need: the source of each credential, and a transport with its rules of dialling.
-// It dials nothing and reads no secret yet. With an Access a gateway reaches credentials, and files of certificates, through its warden.
+// Package upstreams opens a route's needs for a gateway: the source of each credential, and a transport with its
+// dialling rules. It dials nothing and reads no secret yet. If the gateway has an Access, it reaches credentials and
+// certificate files through its warden.
 package upstreams
 
 import (
@@ -13,7 +14,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Open opens what the routes need. known remembers every secret that is read from then on.
+// Open opens the sources and transports of all routes. From then on known remembers every secret that is read.
 func Open(ctx context.Context, routes []*route.Route, known *credential.Known, access *credential.Access) ([]*gateway.Upstream, error) {
 	var all []*gateway.Upstream
 	for _, r := range routes {

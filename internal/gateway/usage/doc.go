@@ -1,25 +1,27 @@
-// Package usage reads what an answer says of its own tokens while the answer passes by.
+// Package usage reads an answer's own token counts while the answer passes by.
 //
-// A Meter is an io.Writer beside the relay: each piece of the answer's body is written into it, in whatever pieces they
-// come, and Usage is asked when the answer has ended:
+// A Meter is an io.Writer beside the relay. The relay writes each piece of the answer's body into it, of whatever size,
+// and asks for Usage when the answer has ended:
 //
 //	meter := usage.NewMeter("anthropic", answer.Header.Get("Content-Type"))
 //	io.Copy(io.MultiWriter(client, meter), answer.Body)
 //	tokens, ok := meter.Usage()
 //
-// ok says that the answer told its final usage, whole and believable. Without it the caller counts what it reserved.
+// ok means that the answer told its final usage, and that it is complete and believable. Without ok the caller counts
+// the reservation.
 //
 // # What is promised
 //
-//   - Never less than was used. An answer that was cut has no usage, although its first event named some tokens. An event
-//     that cannot be read, a number that is negative, broken, not a number or above 2^40 takes all belief from the
-//     answer. Where an answer says a number twice, the higher one counts; where its total is above the sum of its parts,
+//   - The result is never less than the real usage. A cut answer has no usage, although its first event named some
+//     tokens. An answer is not believed if an event cannot be read, or if a number is negative, broken, not a number or
+//     above 2^40. If an answer tells a number twice, the higher one counts. If its total is above the sum of its parts,
 //     the rest is output.
-//   - Only the API's own field counts. The scanner knows where in the document it is, so a model that writes "usage" into
-//     its text or into the arguments of a tool (a child may ask it to) changes nothing.
-//   - Memory is constant. The scanner holds a short key or number and where it is, never a line: the last event of the
-//     Responses API holds the whole answer. Deeper than maxDepth it gives up, and then nothing is believed.
-//   - Pieces do not matter. An answer split at any byte is the same answer.
+//   - Only the API's own field counts. The scanner knows its place in the document. So nothing changes if a model
+//     writes "usage" into its text or into a tool's arguments, even if a child asks it to.
+//   - Memory is constant. The scanner holds a short key or number and its place, never a line, because the last event
+//     of the Responses API holds the whole answer. Deeper than maxDepth it gives up, and then the answer is not
+//     believed.
+//   - Pieces do not matter: an answer that is split at any byte gives the same result.
 //
 // # What is read
 //
@@ -32,10 +34,10 @@
 //	bedrock           usage of Converse and of a         metadata of ConverseStream; the Anthropic events inside of
 //	                  Claude model                       InvokeModelWithResponseStream (application/vnd.amazon.eventstream)
 //
-// Every other API and content type has no usage, nor has an answer that is compressed: ask for none that is.
+// Other APIs and content types have no usage. Nor has a compressed answer, so ask the upstream for an uncompressed one.
 //
 // # What is not read
 //
-// Charges beside tokens, as for each search of the upstream. A route should not allow such tools where money
-// is limited.
+// Charges beside tokens, for example a price for each search of the upstream. If money is limited, a route should not
+// allow such tools.
 package usage

@@ -1,26 +1,26 @@
 package usage
 
-// done ends a stream of the Chat API. It is no document.
+// done ends a stream of the Chat API. It is not JSON.
 const done = "[DONE]"
 
-// events reads a stream of server-sent events: the data of each is one document.
+// events reads a stream of server-sent events. The data of each event is one document.
 type events struct {
 	tally
 	scanner scanner
 
-	begun   int   // bytes of the stream, up to the length of a byte order mark
-	line    int   // bytes of the line, up to the length of a field's name
-	field   field // what the line is
-	space   bool  // the next byte is the space that may follow the colon
+	begun   int   // bytes of the stream, counted up to the length of a byte order mark
+	line    int   // bytes of the line, counted up to the length of a field's name
+	field   field // the kind of the current line
+	space   bool  // the next byte may be the optional space after the colon
 	hasData bool  // the event has a line of data
-	isDone  int   // bytes of the data that are those of done; -1 where it is something else
-	wasCR   bool  // the last byte ended a line, and a line feed after it belongs to it
+	isDone  int   // bytes of data that match done so far; -1 if they do not match
+	wasCR   bool  // the last byte was a CR that ended a line; a line feed after it belongs to it
 }
 
 type field uint8
 
 const (
-	naming field = iota // the line is as far as it goes "data"
+	naming field = iota // so far the line is a beginning of "data"
 	data
 	other
 )
@@ -47,7 +47,7 @@ func (e *events) read(c byte) {
 			return
 		}
 		if e.begun > 0 {
-			e.field = other // half a mark belongs to the line
+			e.field = other // half a mark is part of the line
 		}
 		e.begun = len(byteOrderMark)
 	}
@@ -83,7 +83,7 @@ func (e *events) inLine(c byte) {
 	}
 }
 
-// beginData begins a line of data. Those of one event are joined by a line feed.
+// beginData begins a line of data. Lines of the same event are joined by a line feed.
 func (e *events) beginData() {
 	e.field = data
 	if e.hasData {
@@ -110,14 +110,14 @@ func (e *events) lineEnd() {
 	}
 	e.field, e.line, e.space = naming, 0, false
 	if e.isDone == len(done) {
-		e.streamEnds() // some servers leave out the empty line behind it
+		e.streamEnds() // some servers leave out the empty line after it
 	}
 	if empty {
 		e.dispatch()
 	}
 }
 
-// streamEnds ends a stream of the Chat API.
+// streamEnds handles the end of a Chat API stream.
 func (e *events) streamEnds() {
 	e.done = e.done || e.shape.endsByDone && e.all.seen[input]
 	e.forget()

@@ -11,19 +11,19 @@ import (
 const (
 	preludeSize = 12
 	trailerSize = 4
-	maxMessage  = 24 << 20 // as the protocol has it
+	maxMessage  = 24 << 20 // the protocol's own bound
 )
 
-// frames reads such a stream: the payload of each message is one document. A name that a message has in its headers is
-// not looked at: the document says by its fields what it is.
+// frames reads such a stream. The payload of each message is one document. frames ignores the name in a message's
+// headers, because the document's fields tell its kind.
 type frames struct {
 	tally
 	scanner scanner
 	inner   inner
 
-	fixed   [preludeSize]byte // the prelude, then the trailer
+	fixed   [preludeSize]byte // first the prelude, later the trailer
 	have    int
-	headers uint32 // bytes left of them
+	headers uint32 // header bytes left
 	payload uint32
 	inBody  bool
 	sum     uint32
@@ -38,7 +38,7 @@ func newFrames(s shape) *frames {
 
 func (f *frames) Usage() (Usage, bool) { return f.usage() }
 
-// Write reads no more when a message is broken: where the next one begins is not known.
+// Write stops reading at a broken message, because nobody knows where the next one begins.
 func (f *frames) Write(p []byte) (int, error) {
 	for _, c := range p {
 		if f.lost {
@@ -86,7 +86,7 @@ func (f *frames) prelude() {
 	f.inBody, f.have = true, 0
 }
 
-// messageEnd takes the payload as a document. A message may have none.
+// messageEnd takes the payload as a document. A message may have no payload.
 func (f *frames) messageEnd() {
 	switch {
 	case binary.BigEndian.Uint32(f.fixed[:]) != f.sum:

@@ -1,14 +1,14 @@
 package usage
 
-// inner reads a document that is the base64 of a text in another one.
+// inner reads a document inside of another one, where it is a text in base64.
 type inner struct {
 	scanner scanner
 	event   func(*found)
 	lost    func()
 
 	bits   uint32
-	digits int // of the group of four
-	filled int // signs that fill the last group
+	digits int // digits in the current group of four
+	filled int // padding signs in the last group
 	bad    bool
 	began  bool
 }
@@ -18,7 +18,7 @@ func (i *inner) reset() {
 	i.bits, i.digits, i.filled, i.bad, i.began = 0, 0, 0, false, false
 }
 
-// base64 takes a byte of the text.
+// base64 takes the next byte of the text.
 func (i *inner) base64(c byte) {
 	i.began = true
 	value, ok := sextet(c)
@@ -40,7 +40,7 @@ func (i *inner) base64(c byte) {
 	i.bits, i.digits = 0, 0
 }
 
-// end takes the document when the outer one has ended.
+// end takes the document after the outer one has ended.
 func (i *inner) end() {
 	switch {
 	case !i.began:
@@ -51,7 +51,7 @@ func (i *inner) end() {
 	}
 }
 
-// sextet is the value of a digit of base64.
+// sextet returns the value of a base64 digit.
 func sextet(c byte) (uint32, bool) {
 	switch {
 	case 'A' <= c && c <= 'Z':

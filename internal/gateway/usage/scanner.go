@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	maxDepth = 512 // of nested values in a document
-	maxToken = 256 // of a key, a number or a text that is looked for, as written
+	maxDepth = 512 // levels of nested values in a document
+	maxToken = 256 // bytes of a key, number or text, as written
 )
 
-// node is a place in a document: a tree of what is looked for.
+// node is a place in a document. The nodes form a tree of the places that the scanner looks at.
 type node struct {
 	keys map[string]*node
 	each *node // every element of an array
-	slot slot  // what a scalar here is kept as
-	body bool  // a text in base64, whose content is a document of its own
+	slot slot  // where to keep a scalar found here
+	body bool  // a text in base64 that holds another document
 }
 
-// frame is an object or an array that is open.
+// frame is an open object or array.
 type frame struct {
 	at     *node
 	object bool
@@ -33,7 +33,7 @@ const (
 	wantKey
 	wantKeyOrEnd
 	wantColon
-	wantMore // a comma, or the end of what is open
+	wantMore // a comma, or the end of the open object or array
 	inString
 	inEscape
 	inHex
@@ -50,7 +50,8 @@ const (
 	broken
 )
 
-// scanner reads one JSON document byte by byte, as strictly as encoding/json, and keeps the scalars that are looked for.
+// scanner reads one JSON document byte by byte, as strictly as encoding/json, and keeps the scalars that its nodes
+// name.
 type scanner struct {
 	root  *node
 	found found
@@ -58,16 +59,16 @@ type scanner struct {
 
 	state   state
 	open    []frame
-	at      *node // of the value that is read or comes next; nil where nothing is looked for
-	isKey   bool  // the string is a key
+	at      *node // the node of the current or next value; nil if the value does not matter
+	isKey   bool  // the current string is a key
 	hex     int   // digits left of \uXXXX
 	literal string
-	token   []byte // a key, a text or a number, if it is looked for; longer than maxToken it is none of ours
+	token   []byte // a key, text or number that may matter; if it is longer than maxToken, it does not
 	long    bool
 	began   bool
 }
 
-// reset makes it ready for another document.
+// reset prepares the scanner for another document.
 func (s *scanner) reset() {
 	*s = scanner{root: s.root, inner: s.inner, open: s.open[:0], token: s.token[:0]}
 	if s.inner != nil {
@@ -75,13 +76,13 @@ func (s *scanner) reset() {
 	}
 }
 
-// complete says that the document is whole, if it ends here.
+// complete reports whether the document is complete if it ends here.
 func (s *scanner) complete() bool {
 	switch s.state {
 	case ended:
 		return true
 	case numZero, numDigits, numFraction, numExponent:
-		return len(s.open) == 0 // a bare number: valid, and nothing that is looked for
+		return len(s.open) == 0 // a bare number: valid, but it tells no usage
 	default:
 		return false
 	}
@@ -134,7 +135,7 @@ func (s *scanner) structure(c byte) {
 	case wantMore:
 		s.more(c)
 	default:
-		s.state = broken // something after the end
+		s.state = broken // bytes after the end
 	}
 }
 
@@ -202,7 +203,7 @@ func (s *scanner) value(c byte) {
 	}
 }
 
-// wrong notes that there is a scalar of another kind where a number is looked for.
+// wrong notes a value that is not a number in a place for a number.
 func (s *scanner) wrong() {
 	if s.at != nil && s.at.slot != none && s.at.slot < firstText {
 		s.found.bad = true
@@ -232,7 +233,7 @@ func (s *scanner) close(object bool) {
 	s.after()
 }
 
-// after follows every value.
+// after runs at the end of every value.
 func (s *scanner) after() {
 	s.state = wantMore
 	if len(s.open) == 0 {
@@ -240,7 +241,7 @@ func (s *scanner) after() {
 	}
 }
 
-// keep holds a byte of a token that may be looked for.
+// keep stores a byte of a token that may matter.
 func (s *scanner) keep(c byte) {
 	if !s.isKey && (s.at == nil || s.at.slot == none) {
 		return
@@ -270,7 +271,7 @@ func (s *scanner) string(c byte) {
 	s.keep(c)
 }
 
-// inBody says whether the string is a document of its own.
+// inBody reports whether the current string holds another document.
 func (s *scanner) inBody() bool { return !s.isKey && s.inner != nil && s.at != nil && s.at.body }
 
 func (s *scanner) escape(c byte) {
@@ -315,7 +316,7 @@ func (s *scanner) stringEnd() {
 	s.after()
 }
 
-// text is the token without its escapes, "" if it was too long to be kept.
+// text returns the token without escapes; "" if it was too long to keep.
 func (s *scanner) text() string {
 	if s.long {
 		return ""
@@ -328,7 +329,7 @@ func (s *scanner) text() string {
 	return text
 }
 
-// below is the node of a key in the object that is open.
+// below returns the node of a key in the open object.
 func (s *scanner) below(key string) *node {
 	at := s.open[len(s.open)-1].at
 	if at == nil || s.long {
@@ -347,7 +348,7 @@ func (s *scanner) literalByte(c byte) {
 	}
 }
 
-// number takes a byte of a number, or the one after it.
+// number takes a byte of a number, or the first byte after it.
 func (s *scanner) number(c byte) {
 	digit := '0' <= c && c <= '9'
 	next := broken

@@ -2,28 +2,28 @@ package usage
 
 import "maps"
 
-// shape is how the answers of an API tell their usage.
+// shape describes how the answers of an API tell their usage.
 type shape struct {
-	whole *node // what is looked for in an answer that is one document
-	event *node // and in an event of a stream
-	// ends says whether an event completes what a stream tells. It gets what the events before it and itself told.
+	whole *node // the places to look at in an answer that is one document
+	event *node // the places to look at in an event of a stream
+	// ends reports whether an event completes the usage of a stream. all holds everything so far, this event included.
 	ends func(all *found, event *found) bool
-	// endsByDone says that what a stream tells is complete with [DONE].
+	// endsByDone means that [DONE] completes the usage of a stream.
 	endsByDone bool
-	// told says whether a whole document tells its usage.
+	// told reports whether a whole document tells its usage.
 	told func(*found) bool
-	// usage makes tokens of the numbers that were told, or says that they contradict each other.
+	// usage computes tokens from the numbers. It returns false if the numbers contradict each other.
 	usage func(*found) (Usage, bool)
 }
 
-// object is a node for an object with these keys.
+// object returns a node for an object with these keys.
 func object(keys map[string]*node) *node { return &node{keys: keys} }
 
 func at(s slot) *node { return &node{slot: s} }
 
 func list(each *node) *node { return &node{each: each} }
 
-// shapes are the APIs whose usage is known, by the name that routes have for them.
+// shapes are the APIs whose usage is known, by their names in routes.
 var shapes = map[string]shape{
 	"anthropic":        anthropic,
 	"openai-responses": responses,
@@ -32,15 +32,15 @@ var shapes = map[string]shape{
 	"bedrock":          bedrock,
 }
 
-// tally gathers what the documents of an answer tell.
+// tally collects the numbers of all documents of an answer.
 type tally struct {
 	shape shape
 	all   found
 	done  bool
-	lost  bool // a document could not be read, so what it told is not known
+	lost  bool // a document could not be read, so its numbers are missing
 }
 
-// whole takes the one document of an answer.
+// whole takes the only document of an answer.
 func (t *tally) whole(f *found) {
 	t.all.raise(f)
 	t.all.kind = f.kind
@@ -64,7 +64,7 @@ func (t *tally) usage() (Usage, bool) {
 	return u, true
 }
 
-// parts makes tokens of numbers of which none contains another one.
+// parts computes tokens from numbers that do not contain each other.
 func parts(f *found) (Usage, bool) {
 	n := &f.numbers
 	return Usage{
@@ -72,9 +72,8 @@ func parts(f *found) (Usage, bool) {
 	}, f.seen[input] && f.seen[output]
 }
 
-// contained makes tokens of numbers of which the input contains what came from a cache and
-// what went into one. What the total has more than its
-// parts is output: some servers leave the thinking out of it.
+// contained computes tokens from numbers of which the input includes the cache reads and the cache writes. If the total
+// is above the sum of its parts, the rest is output, because some servers leave thinking out of the output.
 func contained(f *found) (Usage, bool) {
 	n := &f.numbers
 	all := n[input] + n[toolInput]
@@ -98,7 +97,7 @@ var anthropic = shape{
 	usage: func(f *found) (Usage, bool) { return parts(started(f)) },
 }
 
-// anthropicUsage looks for the usage of the Messages API, kept from the slot first on.
+// anthropicUsage describes the usage of the Messages API. It is kept in five slots, beginning with first.
 func anthropicUsage(first slot) *node {
 	return object(map[string]*node{
 		"input_tokens":                at(first),
@@ -109,7 +108,7 @@ func anthropicUsage(first slot) *node {
 	})
 }
 
-// started takes what a stream told at its start for what it did not tell later, or told lower.
+// started uses the numbers from a stream's start if later ones are missing or lower.
 func started(f *found) *found {
 	all := *f
 	for i := input; i <= cacheWriteHour; i++ {
@@ -170,7 +169,8 @@ var googleAnswer = object(map[string]*node{
 	}),
 })
 
-// google tells the sum so far in each piece. A stream that is no stream of events is one array of the pieces.
+// google describes answers that tell the total so far in each piece. A stream that is not server-sent events is one
+// array of the pieces.
 var google = shape{
 	whole: &node{keys: googleAnswer.keys, each: googleAnswer},
 	event: googleAnswer,
@@ -186,7 +186,8 @@ var converseUsage = map[string]*node{
 	"cacheWriteInputTokens": at(cacheWrite),
 }
 
-// bedrock has two ways: Converse, and a model's own API, of which the Messages API is known.
+// bedrock has two kinds of API: Converse, and each model's own. Of the models' own APIs, only the Messages API is
+// known.
 var bedrock = shape{
 	whole: object(map[string]*node{"usage": merged(converseUsage, anthropicUsage(input).keys)}),
 	event: object(map[string]*node{"usage": object(converseUsage), "bytes": {body: true}}),

@@ -5,30 +5,31 @@ import (
 	"mime"
 )
 
-// maxTokens is the highest number of tokens that an answer is believed.
+// maxTokens is the highest number of tokens that is believed.
 const maxTokens = 1 << 40
 
-// Usage is the tokens of one exchange. No token is counted in two fields, but CacheWriteHour.
+// Usage holds the tokens of one exchange. Each token is in one field only, except that CacheWriteHour is a part of
+// CacheWrite.
 type Usage struct {
-	Input      int64 // read anew: neither from a cache nor into one
-	Output     int64 // with those of thinking
+	Input      int64 // neither read from a cache nor written into one
+	Output     int64 // thinking included
 	CacheRead  int64
 	CacheWrite int64
 	// CacheWriteHour is the part of CacheWrite that is kept for an hour, which costs more.
 	CacheWriteHour int64
 }
 
-// AllInput is the tokens that the model read, wherever from.
+// AllInput returns all tokens that the model read, cached or not.
 func (u Usage) AllInput() int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Meter takes the body of an answer as it passes. It has one user. Write never fails.
+// Meter takes the body of an answer as it passes. Only one goroutine may use it. Write never fails.
 type Meter interface {
 	io.Writer
-	// Usage is the usage that the answer told, and whether the answer was complete. If not, its reservation counts.
+	// Usage returns the answer's usage, and whether the answer was complete. If not, its reservation counts.
 	Usage() (Usage, bool)
 }
 
-// NewMeter makes the meter of an answer. api is the route's, contentType the answer's.
+// NewMeter makes a meter for an answer. api is the route's API, contentType the answer's.
 func NewMeter(api, contentType string) Meter {
 	kind, _, err := mime.ParseMediaType(contentType)
 	s, known := shapes[api]
@@ -48,7 +49,7 @@ func NewMeter(api, contentType string) Meter {
 	return blind{}
 }
 
-// blind is the meter of an answer in which no usage is known.
+// blind is the meter of an answer whose form is unknown.
 type blind struct{}
 
 func (blind) Write(p []byte) (int, error) { return len(p), nil }
@@ -71,7 +72,7 @@ func (p *plain) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Usage can be called at any time. A document that has not ended has no usage yet.
+// Usage may be called at any time. It returns false until the document has ended.
 func (p *plain) Usage() (Usage, bool) {
 	if !p.scanner.complete() {
 		return Usage{}, false

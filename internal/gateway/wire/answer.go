@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// WriteContinue tells a client that waits to send its body.
+// WriteContinue tells a client to send the body that it holds back.
 func WriteContinue(w io.Writer) error {
 	_, err := io.WriteString(w, "HTTP/1.1 100 Continue\r\n\r\n")
 	return err
@@ -17,16 +17,16 @@ func WriteContinue(w io.Writer) error {
 // Answer is the head of an answer.
 type Answer struct {
 	Status int
-	Header http.Header // Forward has gone over it
+	Header http.Header // after Forward
 	Length int64       // of the body, or Chunked
-	Close  bool        // the connection ends after it
+	Close  bool        // the connection ends after this answer
 }
 
-// WriteHead writes the head in one piece. It ignores fields of Header about framing.
+// WriteHead writes the head in one piece. It ignores the fields of Header that are about framing.
 func (a Answer) WriteHead(w io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "HTTP/1.1 %d %s\r\n", a.Status, http.StatusText(a.Status))
-	// A buffer takes everything.
+	// Writing to a buffer cannot fail.
 	_ = a.Header.WriteSubset(&text, map[string]bool{"Content-Length": true, "Transfer-Encoding": true, "Connection": true})
 	switch {
 	case a.Length >= 0 && bodyAllowed(a.Status):
@@ -46,16 +46,16 @@ func bodyAllowed(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// Pieces writes a body piece by piece, each in one call of the connection's Write, so that nothing waits for more.
+// Pieces writes a chunked body. Each piece is one call of the connection's Write, so no piece waits for the next.
 type Pieces struct {
 	w     io.Writer
 	frame []byte
 }
 
-// NewPieces writes to a connection.
+// NewPieces returns Pieces that write to a connection.
 func NewPieces(w io.Writer) *Pieces { return &Pieces{w: w} }
 
-// Write writes one piece. It skips an empty piece, which would end the body.
+// Write writes one piece. It skips an empty piece, because that would end the body.
 func (p *Pieces) Write(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, nil

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Body is a request's body. Once it returned io.EOF, the next head may be read. It ends with io.ErrUnexpectedEOF where the
-// client went, and with an *Error where the framing is wrong or the body is bigger than it may be.
+// Body returns a reader of a request's body. After it returned io.EOF, the next head may be read. It returns
+// io.ErrUnexpectedEOF if the client left, and an *Error if the framing is wrong or the body is bigger than most.
 func (r *Reader) Body(h *Head, most int64) io.Reader {
 	switch {
 	case h.Length > most:
@@ -28,7 +28,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// exactly reads a body whose length was told.
+// exactly reads a body whose length is known.
 type exactly struct {
 	r    *Reader
 	left int64
@@ -43,12 +43,13 @@ func (b *exactly) Read(p []byte) (int, error) {
 	return n, cutOff(err)
 }
 
-// chunked reads a body in pieces. Neither extensions nor trailers are taken: two readers need not agree about them.
+// chunked reads a body in chunks. It refuses extensions and trailers, because two readers may understand them
+// differently.
 type chunked struct {
 	r     *Reader
-	most  int64 // what may still come
-	left  int64 // of this piece
-	begun bool  // a piece was read, so its end comes before the next size
+	most  int64 // bytes that may still come
+	left  int64 // bytes left of this chunk
+	begun bool  // a chunk was read, so its end comes before the next size
 	err   error
 }
 
@@ -65,7 +66,7 @@ func (b *chunked) Read(p []byte) (n int, err error) {
 	return n, b.err
 }
 
-// next reads the size of a piece. The last one has the size 0 and an empty line behind it.
+// next reads the size of the next chunk. The last chunk has the size 0 and is followed by an empty line.
 func (b *chunked) next() error {
 	if b.begun {
 		if err := b.emptyLine(); err != nil {
@@ -90,7 +91,7 @@ func (b *chunked) next() error {
 	return nil
 }
 
-// maxSizeLine is the longest size, with its end.
+// maxSizeLine is the length of the longest line with a size.
 const maxSizeLine = len("7fffffff\r\n")
 
 func (b *chunked) size() (int64, error) {
@@ -113,7 +114,7 @@ func (b *chunked) emptyLine() error {
 	return err
 }
 
-// shortLine reads no byte more than a line of a bounded length.
+// shortLine reads one line of bounded length, and not a byte more.
 func (b *chunked) shortLine(most int) ([]byte, error) {
 	line := make([]byte, 0, most)
 	for len(line) < most {
@@ -133,7 +134,7 @@ func (b *chunked) shortLine(most int) ([]byte, error) {
 	return nil, malformed("a line between chunks is too long; extensions and trailers are not taken")
 }
 
-// cutOff makes the end of the connection inside of a body what it is.
+// cutOff turns an EOF inside of a body into io.ErrUnexpectedEOF.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

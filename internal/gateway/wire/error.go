@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// Error is a request that was not understood to its last byte. The connection ends after the answer.
+// Error refuses a request that was not understood to its last byte. The connection ends after the answer.
 type Error struct {
 	Status int
 	Code   string // one word, which events count
-	Text   string // for people; it quotes nothing of the client's
+	Text   string // for people; it quotes nothing from the client
 }
 
 func (e *Error) Error() string { return e.Text }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Head is a request's head that has one meaning.
+// Head is a request's head. It has only one meaning.
 type Head struct {
 	Method   string
-	Path     string // as it was sent, escapes and all; it begins with a slash and climbs nowhere
+	Path     string // as sent, still escaped; it begins with a slash and has no dot segments
 	RawQuery string
-	Host     string      // this machine, by the name that the client has for it, with its port
-	Header   http.Header // without what belongs to this connection only
-	Length   int64       // of the body; Chunked where it is told piece by piece
+	Host     string      // the client's name for this machine, with the port
+	Header   http.Header // without fields that belong to this connection only
+	Length   int64       // of the body, or Chunked
 	Close    bool        // the client wants the connection to end after the answer
-	Continue bool        // the client waits for 100 before it sends the body
+	Continue bool        // the client waits for a 100 before it sends the body
 	Upgrade  bool        // the client wants another protocol
 }
 
-// Chunked is the Length of a body that tells its length piece by piece.
+// Chunked is the Length of a body that comes in chunks.
 const Chunked = -1
 
-// parseHead takes a head whose lines end in a line feed each.
+// parseHead parses a head. Each line ends in a line feed.
 func parseHead(raw string) (*Head, error) {
 	first, rest, _ := strings.Cut(raw, "\n")
 	h := &Head{Header: http.Header{}}
@@ -72,7 +72,7 @@ func (h *Head) requestLine(line string) error {
 	return err
 }
 
-// field takes one line of a head apart.
+// field splits a line of a head into name and value.
 func field(line string) (name, value string, err error) {
 	if line[0] == ' ' || line[0] == '\t' {
 		return "", "", malformed("a header field is folded over two lines")
@@ -91,13 +91,13 @@ func field(line string) (name, value string, err error) {
 	return name, strings.Trim(value, " \t"), nil
 }
 
-// ambiguous are fields that some servers also read with underscores, and that decide about framing or about rights.
+// ambiguous are fields that some servers also accept with underscores, and that control framing or rights.
 var ambiguous = map[string]bool{
 	"Content-Length": true, "Transfer-Encoding": true, "Proxy-Authorization": true, "X-Api-Key": true, "X-Goog-Api-Key": true,
 	"Content-Type": true, "Content-Encoding": true, "Set-Cookie": true, "Api-Key": true,
 }
 
-// host lets a client name this machine only: another name is meant for another server, or comes from a page of a browser.
+// host accepts only names of this machine. Another name is meant for another server, or comes from a page in a browser.
 func (h *Head) host() error {
 	named := h.Header["Host"]
 	if len(named) != 1 {
@@ -116,7 +116,7 @@ func (h *Head) host() error {
 	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the upstream is the route's and not the client's choice"}
 }
 
-// framing decides where the body ends.
+// framing finds out where the body ends.
 func (h *Head) framing() error {
 	lengths, codings := h.Header["Content-Length"], h.Header["Transfer-Encoding"]
 	switch {
@@ -152,7 +152,7 @@ func (h *Head) expect() error {
 	return &Error{http.StatusExpectationFailed, "expect", "the only expectation that is met is 100-continue"}
 }
 
-// connection reads what holds for this connection only.
+// connection reads the fields about this connection only.
 func (h *Head) connection() error {
 	h.Upgrade = len(h.Header["Upgrade"]) > 0 || len(h.Header["Http2-Settings"]) > 0
 	for _, option := range options(h.Header["Connection"]) {

@@ -11,7 +11,8 @@ var hopByHop = []string{
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings",
 }
 
-// Forward is a copy without what belongs to one connection: the fields that always do, and those that Connection names.
+// Forward returns a copy without the fields that belong to one connection: the fields in hopByHop, and the fields that
+// Connection names.
 func Forward(h http.Header) http.Header {
 	forwarded := h.Clone()
 	for _, name := range options(h["Connection"]) {
@@ -23,7 +24,7 @@ func Forward(h http.Header) http.Header {
 	return forwarded
 }
 
-// options are the elements of the values of a list.
+// options returns the elements of comma-separated lists.
 func options(values []string) (all []string) {
 	for _, value := range values {
 		for option := range strings.SplitSeq(value, ",") {

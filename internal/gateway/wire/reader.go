@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// The bounds of a head.
+// Bounds of a head.
 const (
 	maxHead   = 64 << 10 // bytes, with the request line
 	maxFields = 100
@@ -18,16 +18,17 @@ const (
 // Reader reads requests from one connection, one after the other.
 type Reader struct{ in *bufio.Reader }
 
-// NewReader reads from a connection.
+// NewReader returns a Reader of a connection.
 func NewReader(conn io.Reader) *Reader { return &Reader{bufio.NewReaderSize(conn, 4<<10)} }
 
-// Await waits for the first byte of what comes next, and leaves it there.
+// Await waits for the next byte, and does not consume it.
 func (r *Reader) Await() error {
 	_, err := r.in.Peek(1)
 	return err
 }
 
-// Head reads one head. It returns io.EOF when the connection ended before it, and an *Error for what is refused.
+// Head reads one head. It returns io.EOF if the connection ended before it, and an *Error for a request that it
+// refuses.
 func (r *Reader) Head() (*Head, error) {
 	if err := r.foreign(); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (r *Reader) Head() (*Head, error) {
 	}
 }
 
-// foreign recognises other protocols by their first bytes, for a better word than "malformed".
+// foreign recognises other protocols by their first bytes, so that the error can name them.
 func (r *Reader) foreign() error {
 	first, err := r.in.Peek(1)
 	if err != nil {
@@ -71,7 +72,7 @@ func (r *Reader) foreign() error {
 	return nil
 }
 
-// line reads one line of a head, without its end.
+// line reads one line of a head, and returns it without its end.
 func (r *Reader) line(most int) ([]byte, error) {
 	var line []byte
 	for {
@@ -93,7 +94,7 @@ func (r *Reader) line(most int) ([]byte, error) {
 	}
 }
 
-// ended takes the end off a line, which must be CR LF, and the only CR and LF there.
+// ended removes the end of a line. It must be CR LF, and the line may hold no other CR and no NUL.
 func ended(line []byte) ([]byte, error) {
 	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok {

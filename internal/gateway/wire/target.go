@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseTarget takes a path and a query apart, and refuses every target that two readers could take for two paths. An
-// escaped slash stays what it is: registries have it in names.
+// parseTarget splits a target into path and query. It refuses every target that two readers could take for two
+// different paths. An escaped slash stays escaped, because names in registries have it.
 func parseTarget(target string) (path, query string, err error) {
 	if len(target) > maxTarget {
 		return "", "", &Error{http.StatusRequestURITooLong, "head_too_large", "the request's path and query are longer than 8 KiB"}
@@ -33,11 +33,11 @@ func parseTarget(target string) (path, query string, err error) {
 	return path, query, climbs(plain)
 }
 
-// climbs refuses empty segments and those of dots, also behind an escaped slash.
+// climbs refuses empty segments, and the segments . and .., also after an escaped slash.
 func climbs(plain string) error {
 	segments := strings.Split(plain[1:], "/")
 	for i, segment := range segments {
-		segment, _, _ = strings.Cut(segment, ";") // some servers take what follows for parameters
+		segment, _, _ = strings.Cut(segment, ";") // some servers treat the rest as parameters
 		switch {
 		case segment == "." || segment == "..":
 			return malformed("the path has a segment . or ..")
@@ -52,7 +52,7 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 })
 }
 
-// escapedTwice says whether what was unescaped once would change if it were unescaped again.
+// escapedTwice reports whether a text that was unescaped once would change if it were unescaped again.
 func escapedTwice(plain string) bool {
 	again, err := url.PathUnescape(plain)
 	return err == nil && again != plain

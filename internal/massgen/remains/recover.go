@@ -12,39 +12,39 @@ import (
 	"torno/internal/beneath"
 )
 
-// Saved is what was found of a run that did not come to its end.
+// Saved holds the remains of a run that did not come to its end.
 type Saved struct {
-	Answer     *string // nil where there is none
+	Answer     *string // nil if there is none
 	Winner     string
-	Phase      string // as the child says it
+	Phase      string // in the child's own words
 	Presenting bool   // the child was in its last phase
 	Percentage *int
 	Usage      TokenUsage
 }
 
-// TokenUsage is what a child has spent at its models.
+// TokenUsage counts the tokens and the cost of a child's models.
 type TokenUsage struct {
 	Input  int64   `json:"input_tokens"`
 	Output int64   `json:"output_tokens"`
 	Cost   float64 `json:"estimated_cost"`
 }
 
-// Places is where a child may have left something.
+// Places names the directories where a child may have left something.
 type Places struct {
 	Log           *os.Root // {logs}/subagents/{id}, or nil
 	Workspace     *os.Root
-	WorkspacePath string    // where the workspace is for the child
-	Since         time.Time // an answer that was written before is another run's
+	WorkspacePath string    // the workspace's path as the child sees it
+	Since         time.Time // an answer written before this time belongs to another run
 }
 
-// The bounds of what is read.
+// These constants bound how much is read.
 const (
 	MaxStatus  = 4 << 20
 	maxAnswer  = 1 << 20
-	maxEntries = 4096 // of a directory
+	maxEntries = 4096 // per directory
 )
 
-// Read is what a status file says, without an answer. A malformed file says nothing.
+// Read returns the contents of a status file; it does not look for an answer. ok is false if the file is malformed.
 func Read(status []byte) (saved Saved, ok bool) {
 	read, ok := parseStatus(status)
 	if !ok {
@@ -53,7 +53,7 @@ func Read(status []byte) (saved Saved, ok bool) {
 	return read.saved(), true
 }
 
-// Recover looks for the status and the answer of a child in MassGen's order. What cannot be read is not there.
+// Recover looks for the status and the answer of a child, in MassGen's order. It treats unreadable files as missing.
 func Recover(p Places) Saved {
 	status, known := p.status()
 	var saved Saved
@@ -64,8 +64,8 @@ func Recover(p Places) Saved {
 	return saved
 }
 
-// Author is the agent to whose answer the status of a child points, and where it has worked, beneath the child's workspace; "" where that is
-// not beneath it.
+// Author returns the agent whose answer the child's status points to, and the directory where that agent worked,
+// beneath the child's workspace. workspace is "" if the directory is not beneath it.
 func (p Places) Author() (agent, workspace string, ok bool) {
 	status, _ := p.status()
 	chosen, ok := status.pick()
@@ -79,7 +79,7 @@ func (p Places) Author() (agent, workspace string, ok bool) {
 	return chosen.AgentID, rel, true
 }
 
-// status is the first status file that there is.
+// status returns the first readable status file.
 func (p Places) status() (statusFile, bool) {
 	const logs = ".massgen/massgen_logs"
 	for _, place := range []struct {
@@ -100,7 +100,7 @@ func (p Places) status() (statusFile, bool) {
 	return statusFile{}, false
 }
 
-// newestLog is the status file of the newest of MassGen's own logs, or "".
+// newestLog returns the path of the status file in the newest of MassGen's own logs, or "".
 func (p Places) newestLog(logs string) string {
 	if p.Workspace == nil {
 		return ""
@@ -135,8 +135,8 @@ func (p Places) newestLog(logs string) string {
 	return path.Join(logs, newest, "turn_1/attempt_1/status.json")
 }
 
-// answer is the first answer that there is: the child's own answer file, in the log's copy of the workspace before the
-// workspace, and then what the agent had given that the status points to.
+// answer returns the first answer that it finds. It looks first for the child's own answer file: in the log's copy of
+// the workspace, then in the workspace. After that it tries the agent's answer that the status points to.
 func (p Places) answer(status statusFile) *string {
 	for _, at := range []struct {
 		root *os.Root
@@ -161,7 +161,7 @@ func (p Places) answer(status statusFile) *string {
 	return p.besideWorkspace(chosen.Workspace)
 }
 
-// besideWorkspace is the answer at the workspace of one of the child's agents: beside it, or in it.
+// besideWorkspace looks for an answer at the workspace of one of the child's agents: beside it, then in it.
 func (p Places) besideWorkspace(agent string) *string {
 	rel, err := p.beneath(agent)
 	if err != nil {
@@ -175,7 +175,7 @@ func (p Places) besideWorkspace(agent string) *string {
 	return nil
 }
 
-// beneath is where a path of the child's lies beneath its workspace.
+// beneath returns a path of the child's relative to the child's workspace, or an error if the path leads elsewhere.
 func (p Places) beneath(path string) (string, error) {
 	rel, err := filepath.Rel(p.WorkspacePath, path)
 	if err != nil || !filepath.IsAbs(path) || !filepath.IsLocal(rel) || rel == "." {
@@ -184,7 +184,7 @@ func (p Places) beneath(path string) (string, error) {
 	return rel, nil
 }
 
-// read is a text that is not blank, of this run and not of an earlier one.
+// read returns the text of a file, or nil if the text is blank or was written before this run.
 func (p Places) read(root *os.Root, name string) *string {
 	if root == nil {
 		return nil
@@ -202,7 +202,7 @@ func (p Places) read(root *os.Root, name string) *string {
 	return &text
 }
 
-// isName says whether a text of the child's is one name and no path.
+// isName reports whether a text from the child is a single name and not a path.
 func isName(text string) bool {
 	return filepath.IsLocal(text) && text != "." && !slices.Contains([]byte(text), '/') && !strings.ContainsAny(text, "\\\x00")
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// statusFile is what is used of MassGen's status.json. A child wrote it.
+// statusFile holds the fields of MassGen's status.json that we use. A child wrote them.
 type statusFile struct {
 	Coordination struct {
 		Phase      string   `json:"phase"`
@@ -26,7 +26,7 @@ type statusFile struct {
 	} `json:"costs"`
 }
 
-// answered is one answer that an agent of the child's gave on the way.
+// answered is an answer that an agent of the child gave along the way.
 type answered struct {
 	AgentID   string `json:"agentId"`
 	Label     string `json:"answerLabel"`
@@ -34,7 +34,7 @@ type answered struct {
 	Workspace string `json:"workspacePath"`
 }
 
-// votes are how many votes each answer has, in the order of the file, which decides between equals.
+// votes counts the votes for each answer. It keeps the order of the file, because the order decides a tie.
 type votes []struct {
 	label string
 	count float64
@@ -44,7 +44,7 @@ type votes []struct {
 func (v *votes) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return err // anything but an object is no votes
+		return err // anything but an object counts as no votes
 	}
 	for decoder.More() {
 		key, err := decoder.Token()
@@ -74,7 +74,7 @@ func (v *votes) UnmarshalJSON(data []byte) error {
 
 var errVotes = errors.New("votes are malformed")
 
-// parseStatus reads a status file. A malformed file says nothing.
+// parseStatus reads a status file. It returns false if the file is malformed.
 func parseStatus(data []byte) (statusFile, bool) {
 	var status statusFile
 	if err := json.Unmarshal(data, &status); err != nil {
@@ -83,7 +83,7 @@ func parseStatus(data []byte) (statusFile, bool) {
 	return status, true
 }
 
-// saved is what the status says of the run as a whole.
+// saved returns the status of the run as a whole.
 func (s statusFile) saved() Saved {
 	saved := Saved{
 		Phase:      s.Coordination.Phase,
@@ -100,7 +100,7 @@ func (s statusFile) saved() Saved {
 	return saved
 }
 
-// whole is a count as a child gave it, within what an int64 can be.
+// whole turns a count from the child into an int64 without overflow.
 func whole(n float64) int64 {
 	if math.IsNaN(n) || n < 0 {
 		return 0
@@ -108,7 +108,8 @@ func whole(n float64) int64 {
 	return int64(min(n, 1<<52))
 }
 
-// pick is the answer to take: the winner's, else the one with most votes, else the newest, else the last.
+// pick chooses an answer: the winner's, otherwise the answer with most votes, otherwise the newest. If no answer has a
+// time, it takes the last.
 func (s statusFile) pick() (answered, bool) {
 	if len(s.History) == 0 {
 		return answered{}, false
@@ -132,7 +133,8 @@ func (s statusFile) pick() (answered, bool) {
 	return s.newest(func(answered) bool { return true })
 }
 
-// newest is the newest of the answers that match; of equals, and where none has a time, the last.
+// newest returns the newest of the matching answers. If several have the same time, or none, it returns the last of
+// them.
 func (s statusFile) newest(match func(answered) bool) (newest answered, found bool) {
 	for _, one := range s.History {
 		if match(one) && (!found || strings.Compare(one.Timestamp, newest.Timestamp) >= 0) {

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// To connects to the socket that a directory has under a name. It follows no link, and refuses what the owner of the directory has not
-// made, and a listener that is another user's process. The descriptor does not block; a socket whose queue is full is an error.
+// To connects to the socket that has this name in a directory. It follows no link. It refuses a file that the
+// directory's owner has not made, and a socket on which another user's process listens. The descriptor does not block;
+// a socket whose queue is full is an error.
 func To(dir *os.File, name string) (fd int, err error) {
 	fd, err = to(dir, name)
 	if err != nil {
@@ -47,7 +48,7 @@ func to(dir *os.File, name string) (int, error) {
 	return fd, nil
 }
 
-// ownerOf returns the owner of a directory, if a socket in it is that user's, too.
+// ownerOf returns the owner of a directory, if the same user owns a socket in it.
 func ownerOf(dir, socket *os.File) (owner uint32, err error) {
 	var above, is unix.Stat_t
 	if err := errors.Join(unix.Fstat(int(dir.Fd()), &above), unix.Fstat(int(socket.Fd()), &is)); err != nil {
@@ -62,7 +63,8 @@ func ownerOf(dir, socket *os.File) (owner uint32, err error) {
 	return above.Uid, nil
 }
 
-// Held connects to a socket that is open with O_PATH. The descriptor does not block; a socket whose queue is full is an error.
+// Held connects to a socket that is open with O_PATH. The descriptor does not block; a socket whose queue is full is an
+// error.
 func Held(socket *os.File) (fd int, err error) {
 	fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
