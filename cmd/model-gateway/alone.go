@@ -22,7 +22,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// alone sends one message through a door of a gateway whose upstream answers by itself, as a child would.
+// alone sends one message as a child would, through a door of a gateway whose upstream is a stand-in.
 func (t *trial) alone(ctx context.Context, a *app, u *gateway.Upstream, table prices.Table) error {
 	example, ok := examples[u.Route.API]
 	if !ok {
@@ -58,7 +58,7 @@ func (t *trial) alone(ctx context.Context, a *app, u *gateway.Upstream, table pr
 	return a.answered(u.Route.Name, fmt.Sprintf("the stand-in answers %q; the budget was charged %d tokens in, %d out, %s", text, closed.Cost.InputTokens, closed.Cost.OutputTokens, closed.Cost.Money))
 }
 
-// converse asks through a door.
+// converse sends the example's message through a door.
 func (t *trial) converse(ctx context.Context, socket string, r *route.Route, e example) (string, error) {
 	client := &http.Client{Timeout: tryFor, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -95,7 +95,7 @@ func (t *trial) converse(ctx context.Context, socket string, r *route.Route, e e
 	return standInText, nil
 }
 
-// modelOf is a model that the route lets through.
+// modelOf returns a model that the route lets through.
 func modelOf(r *route.Route) string {
 	for _, m := range r.Models {
 		return strings.TrimSuffix(m.Name, "*") + strings.Repeat("x", strings.Count(m.Name, "*"))
@@ -105,7 +105,7 @@ func modelOf(r *route.Route) string {
 
 const standInText = "I am the gateway's stand-in, and no model."
 
-// example is a conversation of one message in the words of an API.
+// example is a conversation of one message, in the dialect of an API.
 type example struct {
 	path    string
 	request func(model string) any
@@ -145,12 +145,12 @@ var examples = map[route.API]example{
 	},
 }
 
-// standIn answers every request in the same way.
+// standIn is a transport that gives the same answer to every request.
 type standIn struct{ example }
 
 func (s standIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body) // it is in memory
+		_, _ = io.Copy(io.Discard, r.Body) // the body is in memory, so this cannot fail
 	}
 	body, err := json.Marshal(s.answer)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s standIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// dummy is the credential of an upstream that asks for none.
+// dummy is the credential of an upstream that needs none.
 type dummy struct{}
 
 func (dummy) Header(context.Context) (name, value string, err error) { return "", "", nil }

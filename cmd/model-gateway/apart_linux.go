@@ -15,16 +15,16 @@ import (
 	"torno/internal/gateway/credential"
 )
 
-// handed are the places that the warden has opened for this process.
+// handed returns the places that the warden has opened for this process.
 func (s *serving) handed(_ context.Context, stop func()) (places, error) {
-	signal.Ignore(syscall.SIGPIPE) // the log is a pipe to the warden, whose end must not cut answers off
+	signal.Ignore(syscall.SIGPIPE) // the log is a pipe to the warden; if the warden is gone, a log line must not kill us
 	asks, err := credential.ConnOf(os.NewFile(asksFD, "warden"))
 	if err != nil {
 		return places{}, fmt.Errorf("--apart is for serve --user alone: %w", err)
 	}
 	s.access = credential.NewAccess(asks)
 	go func() {
-		_, _ = asks.Read(make([]byte, 1)) // the warden says nothing here: this is its end
+		_, _ = asks.Read(make([]byte, 1)) // the warden never writes here, so a return means that it is gone
 		stop()
 	}()
 	for fd := listenFD; fd <= cachesFD; fd++ {

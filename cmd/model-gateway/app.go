@@ -9,7 +9,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// app is one invocation.
+// app is one invocation of the program.
 type app struct{ *cli.Program }
 
 const introduction = `model-gateway speaks to the APIs of models for children that have no network. Each run has a socket of its own; the
@@ -19,7 +19,7 @@ const firstSteps = `model-gateway try claude --config gateway.yaml --stand-in   
 model-gateway try claude --config gateway.yaml                    asks the upstream, which costs nothing
 model-gateway serve --config gateway.yaml --state ./gateway-state serves doors`
 
-// The exit codes. They are API.
+// Exit codes. They are API.
 const (
 	exitOK = iota
 	exitFailure
@@ -28,7 +28,7 @@ const (
 
 var exitCodes = []string{"done", "it failed", "a mistake in the arguments or in the configuration"}
 
-// protocol is the version of the control socket.
+// protocol is the version of the control socket's API.
 const protocol = 1
 
 // run executes one invocation and returns its exit code.
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, system cli.System) int {
 	return a.Main(ctx, args, system)
 }
 
-// configError is a configuration that does not load.
+// configError means that the configuration does not load.
 type configError struct{ error }
 
 func (e configError) Unwrap() error { return e.error }

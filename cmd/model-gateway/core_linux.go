@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeCore has the kernel write no core file of this process, and keeps other processes of its user from reading its memory.
+// closeCore forbids core files of this process, and keeps other processes of its user from reading its memory.
 func closeCore() error {
 	return errors.Join(
 		unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}),

@@ -4,5 +4,5 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// closeCore has the kernel write no core file of this process.
+// closeCore forbids core files of this process.
 func closeCore() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }

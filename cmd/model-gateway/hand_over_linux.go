@@ -12,11 +12,13 @@ import (
 	"torno/internal/cli"
 )
 
-// deepest is the depth of our deepest directory below one of the state's: a door has one. Leave what lies deeper alone.
+// deepest is how deep our own directories are nested below the directories of the state: a door has one. Whatever is
+// deeper is left alone.
 const deepest = 1
 
-// handOver gives a directory of the state to the gateway's user, with everything in it that root owns: an earlier gateway may have run as root.
-// It changes the directory's owner last, so that a killed handOver is done again. It returns a handle of the directory, as a mount of its own.
+// handOver gives a directory of the state to the gateway's user, with everything in it that root owns, because an
+// earlier gateway may have run as root. It changes the directory's own owner last, so that after a kill the next start
+// does the rest. It returns a handle of the directory, as a mount of its own.
 func handOver(path string, user uint32) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -42,9 +44,9 @@ func handOver(path string, user uint32) (*os.File, error) {
 	return mountOf(dir), nil
 }
 
-// mountOf clones the mount of a directory and closes the handle that it was given. The kernel refuses a hard link from one mount to another, so
-// a gateway that was taken over cannot put a service's socket among its doors, which children see. If this process may clone no mount, mountOf
-// returns the handle as it was.
+// mountOf clones the mount of a directory and closes the given handle. The kernel refuses a hard link from one mount to
+// another. So a gateway that was taken over cannot put a service's socket among its doors, which children see. If this
+// process may not clone a mount, mountOf returns the given handle.
 func mountOf(dir *os.File) *os.File {
 	fd, err := unix.OpenTree(int(dir.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	if err != nil {
@@ -54,8 +56,9 @@ func mountOf(dir *os.File) *os.File {
 	return os.NewFile(uintptr(fd), dir.Name())
 }
 
-// handOverBelow gives to the gateway's user what root, or the user of an earlier gateway, owns in a directory. It holds each file while it looks
-// at it, because that earlier user may be at work there. It leaves a file with a second name alone: it may be one of the host's.
+// handOverBelow gives to the gateway's user everything in a directory that belongs to root or to an earlier gateway's
+// user. It holds a handle of each file while it checks it, because that earlier user may change things at the same
+// time. It leaves a file with a second name alone, because that file may be one of the host's.
 func handOverBelow(dir *os.File, before, user uint32, depth int) error {
 	for {
 		names, err := dir.Readdirnames(1024)

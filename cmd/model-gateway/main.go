@@ -1,10 +1,10 @@
 // Command model-gateway speaks to the APIs of models for children that have no network.
 //
-//	model-gateway serve --state DIR --config FILE    the doors of runs, until it is stopped
-//	model-gateway try ROUTE --config FILE            one request that costs nothing, and in words what is wrong
+//	model-gateway serve --state DIR --config FILE    serves the doors of runs until it is stopped
+//	model-gateway try ROUTE --config FILE            sends a request that costs nothing, and says in words what is wrong
 //
-// A watcher opens and closes doors over the socket gateway.sock in the state directory; docs/GATEWAY.md shows how to do so
-// by hand. SIGTERM lets what is under way come to its end; SIGHUP reads the configuration again.
+// A watcher opens and closes doors over the socket gateway.sock in the state directory; docs/GATEWAY.md shows how to do
+// so by hand. SIGTERM lets requests under way end first. SIGHUP reads the configuration again.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 	"torno/internal/gateway/control"
 )
 
-// What lies in the state directory.
+// Names in the state directory.
 const (
 	doorsName   = "doors"
 	budgetName  = "budget"
@@ -22,13 +22,14 @@ const (
 	cachesName  = "packages"
 )
 
-// places are where a gateway keeps its things, and how it opens its control socket.
+// places holds the gateway's directories, and opens its control socket.
 type places struct {
 	doors, budget, records, caches string
 	listen                         func() (net.Listener, error)
 }
 
-// places are below the state directory, which this process makes, or were opened by the warden, whose end stops this process.
+// places returns the gateway's places. Usually this process makes them below the state directory. A gateway with a
+// warden gets them from the warden instead, and stops when the warden ends.
 func (s *serving) places(ctx context.Context, stop func()) (places, error) {
 	if s.apart {
 		return s.handed(ctx, stop)
@@ -48,7 +49,8 @@ func (s *serving) places(ctx context.Context, stop func()) (places, error) {
 	}, nil
 }
 
-// closed refuses a directory that others may enter: sockets lie in it that every process may open that reaches them.
+// closed refuses a directory that other users may enter, because it holds sockets that any process may open once it
+// reaches them.
 func closed(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"torno/internal/gateway/setup"
 )
 
-// said is what the watcher said last, in the file that it alone writes. The warden reads no place that is not in it.
+// said holds the watcher's most recent routes and prices, from a file that only the watcher writes. The warden reads no
+// place that is not in it.
 type said struct {
 	path string
 
 	mu     sync.Mutex
-	of     os.FileInfo // the file that routes are of
+	of     os.FileInfo // the file that routes were read from
 	routes []*route.Route
 }
 
 func saidIn(state string) *said { return &said{path: filepath.Join(state, setup.FileName)} }
 
-// Setup is its text.
+// Setup returns the text of the file, or nil if there is none.
 func (s *said) Setup() ([]byte, error) {
 	text, err := setup.Read(s.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -32,7 +33,7 @@ func (s *said) Setup() ([]byte, error) {
 	return text, err
 }
 
-// Routes are those of the text. It is read again when the file is another one.
+// Routes returns the routes in the file. It reads the file again when the file has changed.
 func (s *said) Routes() ([]*route.Route, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,16 +56,16 @@ func (s *said) Routes() ([]*route.Route, error) {
 	return s.routes, nil
 }
 
-// maxLine is the longest line of the log that is kept whole.
+// maxLine is the longest line of the log that copyLines keeps in one piece.
 const maxLine = 64 << 10
 
-// copyLines writes what the gateway logs, a line at a time: the warden logs to the same place.
+// copyLines copies the gateway's log line by line, because the warden writes to the same log.
 func copyLines(to io.Writer, from io.Reader) {
 	in := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 {
-			_, _ = to.Write(line) // a log that cannot be written ends no gateway
+			_, _ = to.Write(line) // the gateway goes on even if its log cannot be written
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

@@ -22,7 +22,7 @@ import (
 	"torno/internal/logfile"
 )
 
-// serving is one gateway that serves.
+// serving is a gateway while it serves.
 type serving struct {
 	state, config string
 	drain         time.Duration
@@ -30,9 +30,9 @@ type serving struct {
 
 	logFile string
 
-	user   int64              // has the gateway as this user, with a warden; 0 for none
-	apart  bool               // this process is that gateway
-	access *credential.Access // to its warden; nil where it reads credentials itself
+	user   int64              // run the gateway as this user, with a warden; 0: serve in this process
+	apart  bool               // this process is that gateway, started by the warden
+	access *credential.Access // asks the warden; nil if this process reads credentials itself
 
 	known *credential.Known
 	log   *slog.Logger
@@ -41,7 +41,7 @@ type serving struct {
 	stop func()
 
 	mu   sync.Mutex
-	text []byte // of the routes and prices that count now
+	text []byte // the routes and prices in use
 }
 
 func (a *app) serveCommand() cli.Command {
@@ -87,7 +87,7 @@ func (a *app) serveCommand() cli.Command {
 	}
 }
 
-// logTo begins the log, and closes this process to others.
+// logTo sets up the log, and closes this process's memory to others.
 func (s *serving) logTo(to io.Writer) error {
 	var err error
 	if s.state, err = filepath.Abs(s.state); err != nil {
@@ -104,7 +104,7 @@ func (s *serving) logTo(to io.Writer) error {
 	return nil
 }
 
-// scrubbing takes every secret out of what is logged, whatever writes it.
+// scrubbing removes every secret from all that is logged, whoever logs it.
 type scrubbing struct {
 	to    io.Writer
 	known *credential.Known
@@ -115,12 +115,12 @@ func (s scrubbing) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// serve holds the state directory, opens the doors that were there, and answers until a signal ends it.
+// serve holds the state directory, opens the earlier doors again, and serves until a signal ends it.
 func (s *serving) serve(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	s.stop = stop
-	// net/http logs what upstreams send between two answers, and that may be anything.
+	// net/http logs bytes that an upstream sends between two answers, and those may be anything.
 	stdlog.SetOutput(slog.NewLogLogger(s.log.Handler(), slog.LevelDebug).Writer())
 	at, err := s.places(ctx, stop)
 	if err != nil {

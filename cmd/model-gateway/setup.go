@@ -13,7 +13,8 @@ import (
 	"torno/internal/gateway/upstreams"
 )
 
-// load reads the routes, from the operator's file or from what a watcher said last, and puts them into the place of those before.
+// load reads the routes, and replaces the current ones. They come from the operator's file, or else are the watcher's
+// most recent ones.
 func (s *serving) load(ctx context.Context) error {
 	text, path, err := s.said(ctx)
 	if err != nil {
@@ -29,7 +30,8 @@ func (s *serving) load(ctx context.Context) error {
 	return nil
 }
 
-// said is the text of routes and prices, and the file that has it. A gateway that is started again has its routes before it has a watcher.
+// said returns the text of routes and prices, and the file that holds it. Because of that file, a restarted gateway has
+// routes even before a watcher connects.
 func (s *serving) said(ctx context.Context) (text []byte, path string, err error) {
 	path = filepath.Join(s.state, setup.FileName)
 	switch {
@@ -47,7 +49,7 @@ func (s *serving) said(ctx context.Context) (text []byte, path string, err error
 	return text, path, err
 }
 
-// open makes upstreams of a text. use has them in the place of those before; the lock is held then.
+// open makes upstreams from a text. use puts them in place of the current ones; the caller of use holds the lock.
 func (s *serving) open(ctx context.Context, text []byte) (use func(), err error) {
 	said, err := setup.Parse(text)
 	if err != nil {
@@ -71,20 +73,21 @@ func (s *serving) reload(ctx context.Context) {
 	s.log.Info("the configuration was read again", "routes", s.g.Routes())
 }
 
-// Digest stands for what counts now.
+// Digest identifies the routes and prices in use.
 func (s *serving) Digest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return control.Digest(s.text)
 }
 
-// Take puts what a watcher says into the place of what was there, after it was written down. Where a warden reads the credentials, the
-// watcher has written it down itself: what the warden may read is not for this process to say.
+// Take replaces the routes and prices with a watcher's. It writes them down first. But if a warden reads the
+// credentials, the watcher has written them down itself, because this process must not decide which files the warden
+// may read.
 func (s *serving) Take(text []byte) error {
 	if s.config != "" {
 		return control.ErrOwnSetup
 	}
-	use, err := s.open(context.Background(), text) // what it opens lasts longer than this call
+	use, err := s.open(context.Background(), text) // the opened sources outlive this call
 	if err != nil {
 		return fmt.Errorf("%w: %w", control.ErrSetup, err)
 	}
@@ -100,5 +103,5 @@ func (s *serving) Take(text []byte) error {
 	return nil
 }
 
-// Stop ends the process as SIGTERM does.
+// Stop makes the process end as SIGTERM does.
 func (s *serving) Stop() { s.stop() }

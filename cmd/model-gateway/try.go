@@ -11,13 +11,13 @@ import (
 	"torno/internal/gateway/upstreams"
 )
 
-// trial is a trial of a route.
+// trial holds the options of a trial.
 type trial struct {
 	config, model string
 	standIn       bool
 }
 
-// tryFor is how long the stand-in has to answer.
+// tryFor bounds the time for the stand-in's answer.
 const tryFor = 30 * time.Second
 
 func (a *app) tryCommand() cli.Command {
@@ -72,7 +72,7 @@ func (t *trial) try(ctx context.Context, a *app, name string) error {
 	return a.answered(name, tried.Text)
 }
 
-// answered says what was found.
+// answered prints the result.
 func (a *app) answered(name, words string) error {
 	if a.JSON {
 		return a.Out.Object(map[string]any{"route": name, "ok": true, "text": words})

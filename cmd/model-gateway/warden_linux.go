@@ -22,22 +22,23 @@ import (
 	"torno/internal/lock"
 )
 
-// The descriptors that the warden hands to its gateway, behind the standard ones. It has no other, and no path that it could enter: the
-// directories above are closed to its user.
+// Descriptors that the warden passes to its gateway, after the standard ones. The gateway has no others. It has no path
+// into the state either, because the directories above are closed to its user.
 const (
 	asksFD   = 3 + iota // to the warden, which reads credentials
 	listenFD            // the control socket
-	doorsFD             // directories of the state
+	doorsFD             // the state's directories
 	budgetFD
 	recordsFD
 	cachesFD
 )
 
-// wardenLock keeps a second warden from the state directory.
+// wardenLock keeps a second warden out of the state directory.
 const wardenLock = "warden.lock"
 
-// guard starts the gateway as a user of its own, and is its warden: it reads credentials for it, writes its log, and passes signals on.
-// It speaks to no network. It ends with the gateway, and the gateway with it.
+// guard starts the gateway as another user, and is its warden: it reads credentials for the gateway, writes the
+// gateway's log, and passes signals on. It does not use the network. When the gateway ends, guard ends too, and the
+// gateway ends with guard.
 func (s *serving) guard(ctx context.Context, log io.Writer) (exit int, err error) {
 	if os.Geteuid() != 0 || s.config != "" || s.user > math.MaxInt32 {
 		return 0, cli.Usage("--user is a number, for root, and for a gateway that a watcher tells its routes")
@@ -76,12 +77,12 @@ func (s *serving) guard(ctx context.Context, log io.Writer) (exit int, err error
 		s.log.Warn("credentials could not be read for the gateway", "error", serve)
 	}
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
-		return max(ended.ExitCode(), exitFailure), nil // it has said why
+		return max(ended.ExitCode(), exitFailure), nil // the gateway has logged why
 	}
 	return exitOK, err
 }
 
-// passOn passes signals on to the gateway until it ends.
+// passOn passes signals on to the gateway until the gateway ends.
 func (s *serving) passOn(asked <-chan os.Signal, gateway *os.Process, ended <-chan error) error {
 	for {
 		select {
@@ -91,12 +92,12 @@ func (s *serving) passOn(asked <-chan os.Signal, gateway *os.Process, ended <-ch
 			if sig == os.Interrupt {
 				sig = syscall.SIGTERM
 			}
-			_ = gateway.Signal(sig) // it may have ended
+			_ = gateway.Signal(sig) // the gateway may have ended
 		}
 	}
 }
 
-// startApart starts this program again as the gateway proper. Its log is what lines yields.
+// startApart starts this program again, as the gateway that serves. lines is the gateway's log.
 func (s *serving) startApart() (gateway *exec.Cmd, asks *net.UnixConn, lines io.Reader, err error) {
 	var hand []*os.File
 	defer func() {
@@ -149,12 +150,12 @@ func (s *serving) startApart() (gateway *exec.Cmd, asks *net.UnixConn, lines io.
 	return gateway, asks, said, nil
 }
 
-// startWithoutPrivileges starts a program that no set-user-ID file gives rights. The kernel has that for a thread, and those that it
-// starts, so the thread is not used again.
+// startWithoutPrivileges starts a program that cannot gain rights from a set-user-ID file. The kernel keeps that
+// setting for a thread and the processes that it starts, so this thread is not used for anything else.
 func startWithoutPrivileges(cmd *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
 			err = cmd.Start()
@@ -164,7 +165,8 @@ func startWithoutPrivileges(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// apartEnvironment is what a resolver, TLS and the runtime of Go read. Everything else may be the operator's secret.
+// apartEnvironment returns the variables that a resolver, TLS and the Go runtime read. Any other variable may be a
+// secret of the operator's.
 func apartEnvironment() (env []string) {
 	for _, name := range []string{"GODEBUG", "GOMEMLIMIT", "GOTRACEBACK", "LANG", "LOCALDOMAIN", "RES_OPTIONS", "SSL_CERT_DIR", "SSL_CERT_FILE"} {
 		if value, ok := os.LookupEnv(name); ok {

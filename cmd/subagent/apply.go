@@ -19,7 +19,7 @@ import (
 	"torno/manager/patch"
 )
 
-// The reasons for which an apply is not done.
+// These are the reasons why an apply is not done.
 var (
 	errConflict    = errors.New("some changes do not fit")
 	errUnsafe      = errors.New("some changes are refused")
@@ -34,7 +34,7 @@ type applyOptions struct {
 	dry        bool
 	autorun    bool
 	deletions  bool
-	allowed    []string // files that run by themselves, one by one
+	allowed    []string // files that run by themselves, named one by one
 	unfinished bool
 }
 
@@ -78,8 +78,8 @@ is passed by unless a PATH names it. After a crash the same command goes on.`,
 	}
 }
 
-// checkEnded makes sure that the child has ended before anything of it is looked at. After the look that is asked once more: a
-// child that ends meanwhile was at work during the look.
+// checkEnded makes sure that the child has ended before anything of its work is read. wantEnded checks once more after
+// the read, because a child that ends in between was still at work during the read.
 func (c *app) checkEnded(operands []string, pick pickOptions, o applyOptions) error {
 	_, err := c.withWorkspace(operands, pick, func(m *manager.Manager, in place) (int, error) {
 		return 0, o.wantEnded(m, in.id, func(manager.Result) bool { return true })
@@ -87,7 +87,7 @@ func (c *app) checkEnded(operands []string, pick pickOptions, o applyOptions) er
 	return err
 }
 
-// endOf reports whether the result that was taken belongs to the child's last run in its copy.
+// endOf returns a function that reports whether a taken result belongs to the child's last run in its copy.
 func endOf(work *patch.Work) func(manager.Result) bool {
 	last := work.LastAsked()
 	return func(r manager.Result) bool {
@@ -95,8 +95,8 @@ func endOf(work *patch.Work) func(manager.Result) bool {
 	}
 }
 
-// wantEnded fails unless the child's response is there, or was taken. A request that was withdrawn says nothing: its child may
-// be at work still.
+// wantEnded fails unless the child's response is there or was taken. A withdrawn request proves nothing: its child may
+// still be at work.
 func (o applyOptions) wantEnded(m *manager.Manager, id string, isLast func(manager.Result) bool) error {
 	if o.unfinished || o.dry {
 		return nil
@@ -153,7 +153,7 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 	return c.listSteps(plan, done, "wrote", dir)
 }
 
-// tellInterrupted says that an apply did not end, and names each file that the parent had saved meanwhile.
+// tellInterrupted says that an apply did not end. It names each file that the parent had saved meanwhile.
 func (c *app) tellInterrupted(cut *patch.Marker) error {
 	if cut == nil {
 		return nil
@@ -174,7 +174,7 @@ func (c *app) tellInterrupted(cut *patch.Marker) error {
 	return all
 }
 
-// judge says what keeps a plan from being carried out.
+// judge returns an error if something keeps the plan from being carried out.
 func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 	asked := o.notAllowed(plan.Running)
 	if c.JSON {
@@ -210,14 +210,15 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 	return cmp.Or(running, c.judgeDeletions(plan, o))
 }
 
-// warnOfHooks says that files are not asked for because git's hooks read them, and why.
+// warnOfHooks warns that nobody is asked about the further files that git's hooks read, because these are unknown.
+// unknown says why.
 func (c *app) warnOfHooks(unknown string) {
 	if unknown != "" {
 		c.Warn(unknown + ": what hooks read beside themselves is not asked for")
 	}
 }
 
-// judgeDeletions asks before more than half of what the child was given is deleted.
+// judgeDeletions asks the person before more than half of the files given to the child are deleted.
 func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
 	gone, of := plan.Deletes()
 	if 2*gone <= of || o.deletions {
@@ -230,7 +231,7 @@ func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
 	return fmt.Errorf("%w, so nothing %s: %d of %d", errDeletesMost, o.written(), gone, of)
 }
 
-// written returns the verb for the files of a refusal: a dry run writes none.
+// written returns the verb for a refusal's files. It says "would be" for a dry run, because a dry run writes nothing.
 func (o applyOptions) written() string {
 	if o.dry {
 		return "would be written"
@@ -278,7 +279,8 @@ type applied struct {
 	Kept         string `json:"kept,omitempty"`
 }
 
-// listTroubles prints what keeps a plan from being carried out; asked are the files that run by themselves among it.
+// listTroubles prints everything that keeps a plan from being carried out. asked holds the files that run by themselves
+// and need permission.
 func (c *app) listTroubles(plan *patch.Plan, asked []patch.Trouble) error {
 	for _, t := range plan.Refused {
 		if err := c.Out.Object(applied{Path: t.Path, Refused: t.Why}); err != nil {
@@ -298,7 +300,7 @@ func (c *app) listTroubles(plan *patch.Plan, asked []patch.Trouble) error {
 	return nil
 }
 
-// listSteps prints the first steps of a plan, and how many there are.
+// listSteps prints the first done steps of a plan, and how many they are.
 func (c *app) listSteps(plan *patch.Plan, done int, did, dir string) (int, error) {
 	for i := range plan.Steps[:done] {
 		s := &plan.Steps[i]

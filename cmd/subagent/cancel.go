@@ -29,7 +29,7 @@ process of the child is left when the command returns. Its result is taken by --
 	}
 }
 
-// cancel ends one child. That it ended is success, whatever its end was.
+// cancel ends one child. It succeeds if the child has ended, however it ended.
 func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bool) (int, error) {
 	run, err := m.Attach(id)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 	}
 	if !wait {
 		if _, err := m.Serving(); err != nil && !stopping(err) {
-			return 0, err // the sentinel is written, and counts when a watcher serves again
+			return 0, err // the sentinel is written; a watcher heeds it when it serves again
 		}
 		return c.cancelling(run)
 	}
@@ -51,7 +51,7 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 	return c.deliver(run, result, c.showCancelled)
 }
 
-// showCancelled prints how a child ended that was cancelled. Its answer is kept for subagent wait --again.
+// showCancelled prints how a cancelled child ended. Its answer is kept for subagent wait --again.
 func (c *app) showCancelled(result manager.Result) (int, error) {
 	if c.JSON {
 		return exitCompleted, c.Out.Object(endedOf(result))
@@ -77,7 +77,7 @@ func (c *app) cancelling(run *manager.Run) (int, error) {
 	return exitCompleted, nil
 }
 
-// stopping says whether the watcher lives but is about to stop: it still ends children.
+// stopping reports whether the watcher lives but is about to stop. Such a watcher still ends children.
 func stopping(err error) bool {
 	e, ok := errors.AsType[*manager.NobodyServingError](err)
 	return ok && e.Stopping

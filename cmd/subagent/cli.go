@@ -36,7 +36,7 @@ func newApp() *app {
 	c.Program = &cli.Program{
 		Name: "subagent", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
 		Diagnose: func(err error) cli.Trouble { return diagnose(err, c.outboxPath()) },
-		// Ids are parsed, so they hold no character of a shell.
+		// The program parses IDs, so they contain no shell characters.
 		Reference: "ID", References: "subagent list --quiet",
 		Options: []cli.Option{
 			{Name: "outbox", Value: "DIR", Help: "the outbox; by default $TORNO_OUTBOX, then /outbox", Set: cli.Text(&c.outbox)},
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, system cli.System) int {
 	return newApp().Main(ctx, args, system)
 }
 
-// patienceOption is the flag of the commands that wait.
+// patienceOption returns the --patience option of the commands that wait.
 func (c *app) patienceOption() cli.Option {
 	return cli.Option{
 		Name: "patience", Value: "TIME", Help: "how long to wait while nobody serves the outbox; by default 1m", Set: cli.Duration(&c.patience),

@@ -11,14 +11,14 @@ import (
 	"torno/manager/patch"
 )
 
-// copyOptions say what a new workspace is a copy of.
+// copyOptions say which directory a new workspace copies, and how.
 type copyOptions struct {
 	dir string
 	mib int64
 	how patch.How
 }
 
-// historyOption takes a number of commits, all or none.
+// historyOption accepts a number of commits, all or none.
 func historyOption(to *patch.History) func(string) error {
 	return func(s string) error {
 		switch s {
@@ -38,7 +38,7 @@ func historyOption(to *patch.History) func(string) error {
 	}
 }
 
-// copier fills a new workspace with a copy.
+// copier returns a function that fills a new workspace with a copy.
 func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (func(context.Context, manager.NewWorkspace) error, error) {
 	if workspace != "" {
 		return nil, cli.Usage("--copy makes a workspace of its own, so there can be no --workspace")
@@ -68,7 +68,7 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 	}, nil
 }
 
-// store opens the place where the client keeps what children were given.
+// store opens the place where the client keeps its record of the files given to children.
 func (c *app) store(m *manager.Manager) (*patch.Store, error) {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
@@ -77,27 +77,29 @@ func (c *app) store(m *manager.Manager) (*patch.Store, error) {
 	return patch.OpenStore(state, m.Outbox())
 }
 
-// forget drops what is known of an earlier workspace of the child's.
+// forget drops everything known about an earlier workspace of the child.
 func (c *app) forget(m *manager.Manager, id string) error {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
-		return nil //nolint:nilerr // without a place for it nothing is known of any
+		return nil //nolint:nilerr // without a state directory there is nothing to forget
 	}
 	return patch.Forget(state, m.Outbox(), id)
 }
 
-// keepAsked keeps which request was the child's last, for apply. The child is asked for already, so a failure is only said.
+// keepAsked records the child's last request, for apply. A failure is only a warning, because the request is already
+// out.
 func (c *app) keepAsked(m *manager.Manager, run *manager.Run) {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
-		return // then there is no base
+		return // without a state directory there is no base either
 	}
 	if err := patch.Asked(state, m.Outbox(), run.ID(), run.RequestID()); err != nil {
 		c.Warn(fmt.Sprintf("which request was the last one could not be kept: %v", err))
 	}
 }
 
-// own are the directories of Torno's in which nothing of a child's is written. Without a state directory there is none.
+// own returns Torno's own directories. Nothing from a child may be written there. Without a state directory only the
+// outbox counts.
 func (c *app) own(m *manager.Manager) patch.Own {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
@@ -106,7 +108,7 @@ func (c *app) own(m *manager.Manager) patch.Own {
 	return patch.OwnOf(state, m.Outbox())
 }
 
-// sayCopied says what was copied, and what was not.
+// sayCopied lists the contents of the copy, and the things that it leaves out.
 func (c *app) sayCopied(r patch.Report) {
 	how := ""
 	if r.Cloned > 0 && r.Cloned == r.Files {
@@ -133,7 +135,7 @@ func (c *app) sayCopied(r patch.Report) {
 	}
 }
 
-// counted is a number of things.
+// counted returns a number with its noun in the singular or plural.
 func counted(n int64, thing string) string {
 	switch {
 	case n == 1:
@@ -144,7 +146,7 @@ func counted(n int64, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// sizeOf is a size for people.
+// sizeOf returns a size for people.
 func sizeOf(bytes int64) string {
 	switch {
 	case bytes >= 10<<20:

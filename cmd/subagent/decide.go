@@ -85,7 +85,8 @@ func (c *app) decide(ctx context.Context, id string, named []string, as delegati
 	return exitCompleted, nil
 }
 
-// unseen tells what an approval without the question's name would approve: whatever waits now, which may be another call than the one that was looked at.
+// unseen returns the error for an approval that does not name its question. It would approve whatever waits now, and
+// that may be another call than the person looked at. So the error shows the waiting call.
 func unseen(id string, seen delegation.PendingApproval) error {
 	return cli.Usage("nothing is approved yet. It asks: %s. If that may be done: subagent approve %s %s", askText(seen), id, nameOf(seen))
 }
@@ -94,7 +95,8 @@ func nameOf(a delegation.PendingApproval) string {
 	return delegation.ApprovalName(a.Approval, a.Digest)
 }
 
-// pick finds the one question that the words name: each by its number or by the beginning of its digest.
+// pick finds the only question that all the words name. Each word is the question's number or the beginning of its
+// digest.
 func pick(run *manager.Run, named []string) (delegation.PendingApproval, error) {
 	var found []delegation.PendingApproval
 	for _, a := range run.Approvals() {
@@ -113,7 +115,7 @@ func pick(run *manager.Run, named []string) (delegation.PendingApproval, error) 
 	return delegation.PendingApproval{}, fmt.Errorf("%s, approval %s: %w", run.ID(), strings.Join(named, " "), manager.ErrNoApproval)
 }
 
-// askText is a question in one line. Its words are the child's.
+// askText returns a question in one line. Its words are the child's.
 func askText(a delegation.PendingApproval) string {
 	more := ""
 	if a.Cut {

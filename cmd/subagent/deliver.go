@@ -10,11 +10,11 @@ import (
 	"torno/manager"
 )
 
-// errNotDelivered is a result that could not be written out. It stays in the outbox.
+// errNotDelivered means that a result could not be written out. It stays in the outbox.
 var errNotDelivered = errors.New("the result was not taken")
 
-// deliver prints a result and acknowledges it when it was written out. Until then it stays, whatever becomes of the output:
-// a full disk, a reader that has gone, the death of this process.
+// deliver prints a result, and acknowledges it after it was written out. Until then the result stays in the outbox,
+// whatever happens to the output: a full disk, a reader that has gone, the death of this process.
 func (c *app) deliver(run *manager.Run, result manager.Result, show func(manager.Result) (int, error)) (int, error) {
 	code, err := c.write(result, show)
 	if err != nil {
@@ -26,7 +26,8 @@ func (c *app) deliver(run *manager.Run, result manager.Result, show func(manager
 	return code, nil
 }
 
-// write prints a result. Without a handler the first write into a pipe without a reader would end this process.
+// write prints a result. It handles SIGPIPE, because otherwise the first write into a pipe without a reader would end
+// this process.
 func (c *app) write(result manager.Result, show func(manager.Result) (int, error)) (int, error) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)

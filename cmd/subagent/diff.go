@@ -10,7 +10,7 @@ import (
 	"torno/manager/patch"
 )
 
-// pickOptions say which part of a workspace is meant.
+// pickOptions say which part of a workspace the command is about.
 type pickOptions struct {
 	without []string
 	ignored bool
@@ -46,7 +46,8 @@ passed by, and what git ignores in the directory that was copied, unless a PATH 
 	}
 }
 
-// withWork looks at what a child has changed. The operands are its id and paths in its workspace.
+// withWork finds the changes that a child has made, and calls do with them. The operands are the child's ID and paths
+// in its workspace.
 func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions, do func(*manager.Manager, *patch.Work) (int, error)) (int, error) {
 	return c.withWorkspace(operands, pick, func(m *manager.Manager, in place) (code int, err error) {
 		store, err := c.store(m)
@@ -79,7 +80,7 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 	})
 }
 
-// tellIgnored names the paths that the look skipped because git ignores them.
+// tellIgnored names the paths that were skipped because git ignores them.
 func (c *app) tellIgnored(paths []string) error {
 	if !c.JSON {
 		if len(paths) > 0 {
@@ -95,7 +96,7 @@ func (c *app) tellIgnored(paths []string) error {
 	return nil
 }
 
-// passedBy tells of a path that the look skipped, in the output of --json.
+// passedBy is the --json output for a path that was skipped.
 type passedBy struct {
 	Path     string `json:"path"`
 	PassedBy string `json:"passed_by"`
@@ -131,7 +132,7 @@ func (c *app) withWorkspace(operands []string, pick pickOptions, do func(*manage
 	return do(m, place{operands[0], path, root, selection})
 }
 
-// showChanges prints the differences, and beside them what to look at.
+// showChanges prints the differences, and then warns of the changes that need attention.
 func (c *app) showChanges(work *patch.Work) (int, error) {
 	left, err := work.Show(foreign{c.Out})
 	if err != nil {
@@ -144,7 +145,7 @@ func (c *app) showChanges(work *patch.Work) (int, error) {
 	return exitCompleted, nil
 }
 
-// foreign passes a stranger's text on.
+// foreign passes text from a stranger to an Output.
 type foreign struct{ to *cli.Output }
 
 func (f foreign) Write(p []byte) (int, error) {
@@ -152,10 +153,10 @@ func (f foreign) Write(p []byte) (int, error) {
 	return len(p), f.to.Err()
 }
 
-// maxNamed is how many paths of a kind are named on standard error.
+// maxNamed bounds how many paths of a kind standard error names.
 const maxNamed = 20
 
-// sayChanges counts the changes, and names those that apply would not simply take.
+// sayChanges counts the changes. It names the files that apply would refuse, and the files that run by themselves.
 func (c *app) sayChanges(work *patch.Work) {
 	counts := map[string]int64{}
 	var refused, running []string
@@ -176,7 +177,7 @@ func (c *app) sayChanges(work *patch.Work) {
 	}
 }
 
-// nameEach says a line for each of some paths, and how many more there are.
+// nameEach prints a line for each text, up to maxNamed, and then how many more there are.
 func (c *app) nameEach(label string, all []string) {
 	for i, text := range all {
 		if i == maxNamed {
@@ -187,15 +188,15 @@ func (c *app) nameEach(label string, all []string) {
 	}
 }
 
-// nameAll says a line for each of some paths. A child chooses its names, so a bound would let it hide the one that counts
-// behind harmless ones.
+// nameAll prints a line for each text, without a bound. A child chooses its file names. With a bound it could hide the
+// dangerous name behind harmless ones.
 func (c *app) nameAll(label string, all []string) {
 	for _, text := range all {
 		c.Warn(label + text)
 	}
 }
 
-// changed is a change, with --json.
+// changed is the --json output for a change.
 type changed struct {
 	Path         string `json:"path"`
 	Change       string `json:"change"`
@@ -205,7 +206,7 @@ type changed struct {
 	RunsByItself string `json:"runs_by_itself,omitempty"`
 }
 
-// facts are what is known of a file.
+// facts describes a file in the output of --json.
 type facts struct {
 	Kind   patch.Kind `json:"kind"`
 	Mode   string     `json:"mode"`

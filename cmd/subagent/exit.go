@@ -16,7 +16,7 @@ import (
 	"torno/manager/patch"
 )
 
-// The exit codes. They are API.
+// These are the exit codes. They are API.
 const (
 	exitCompleted = iota
 	exitFailed
@@ -58,7 +58,7 @@ func exitCode(r manager.Result) int {
 		if !r.Completed() {
 			return exitFailed
 		}
-	case "": // a watcher that gives no reasons answers with -1 what it did not run
+	case "": // a watcher without reasons reports -1 for a child that never ran
 		if r.Status == delegation.StatusError && r.ExitCode != -1 {
 			return exitFailed
 		}
@@ -66,10 +66,11 @@ func exitCode(r manager.Result) int {
 	return exitTrouble
 }
 
-// errNoOutbox: the outbox does not exist.
+// errNoOutbox means that the outbox does not exist.
 var errNoOutbox = errors.New("there is no outbox")
 
-// nextForPermission names the outbox's owner if the file that may not be used lies in the outbox.
+// nextForPermission returns the next step after a permission error. It names the outbox's owner, unless the forbidden
+// file lies outside the outbox.
 func nextForPermission(err error, outbox string) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && filepath.IsAbs(e.Path) && !paths.Within(outbox, e.Path) {
 		return ""
@@ -106,7 +107,7 @@ func diagnose(err error, outbox string) cli.Trouble {
 	return t
 }
 
-// troubles lists the errors with a next step. The first that matches counts.
+// troubles lists the errors that have a next step. The first match counts.
 var troubles = []struct {
 	err  error
 	exit int

@@ -9,13 +9,14 @@ import (
 	"torno/manager"
 )
 
-// follower shows what a child does.
+// follower shows the events of a child.
 type follower struct {
 	app     *app
-	pending []byte // of a line that has not ended
+	pending []byte // the beginning of a line that has not ended
 }
 
-// follow shows on standard error what the child of a run does, until stop is called. When the run has ended, stop waits for the last of it.
+// follow shows on standard error the events of a run, until stop is called. If the run has ended, stop waits until the
+// last event is shown.
 func (c *app) follow(ctx context.Context, run *manager.Run) (stop func(ended bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -24,7 +25,7 @@ func (c *app) follow(ctx context.Context, run *manager.Run) (stop func(ended boo
 		defer f.rest()
 		for event, err := range run.Events(ctx, 1, true) {
 			if err != nil || c.Errors.Err() != nil {
-				return // the wait says what is wrong
+				return // the wait reports the error
 			}
 			f.live(event)
 		}
@@ -38,11 +39,11 @@ func (c *app) follow(ctx context.Context, run *manager.Run) (stop func(ended boo
 	}
 }
 
-// live shows one event. What the child says stands behind bars, line by line, so that it passes for none of our words.
+// live shows one event. Text from the child stands behind bars, line by line, so that it cannot pass for ours.
 func (f *follower) live(event delegation.Event) {
 	switch {
 	case f.app.JSON:
-		_ = f.app.Out.Object(event) // Out keeps the error, and the result is not taken then
+		_ = f.app.Out.Object(event) // Out keeps the error; then the result is not taken
 	case event.Type == delegation.EventStdout || event.Type == delegation.EventStderr:
 		f.say(event.Output())
 	case event.Type == delegation.EventGap:
@@ -67,7 +68,7 @@ func (f *follower) say(text []byte) {
 	}
 }
 
-// rest shows what has no end yet.
+// rest shows the pending text although its line has not ended.
 func (f *follower) rest() {
 	if len(f.pending) > 0 {
 		f.app.Errors.Quoted(string(f.pending))

@@ -41,7 +41,7 @@ DIR is in a repository or was copied for the child, unless --allow-autorun does.
 	}
 }
 
-// isHome says whether a directory is the one that the child has a copy of.
+// isHome reports whether dir is the directory that the child has a copy of.
 func (c *app) isHome(m *manager.Manager, id, dir string) bool {
 	store, err := c.store(m)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *app) isHome(m *manager.Manager, id, dir string) bool {
 	return err == nil && thereErr == nil && os.SameFile(home, there)
 }
 
-// got is a path that was copied or left out, with --json.
+// got is the --json output for a path that was copied or left out.
 type got struct {
 	Path         string `json:"path"`
 	Copied       *facts `json:"copied,omitempty"`

@@ -46,7 +46,7 @@ func (c *app) info() (int, error) {
 	return exitCompleted, nil
 }
 
-// facts are what holds for all profiles.
+// facts prints the facts that hold for all profiles.
 func (c *app) facts(outbox string, beat delegation.Heartbeat) {
 	rows := [][]cli.Cell{
 		{{Text: "outbox"}, {Text: fmt.Sprintf("%s, served as %s by watcher %s", outbox, beat.Outbox, beat.Watcher)}},
@@ -73,10 +73,10 @@ func (c *app) profiles(offers []delegation.ProfileOffer) {
 	c.Out.Table("", rows)
 }
 
-// timeOf tells how long a child of a profile may run: what it gets by itself, and what it can be given.
+// timeOf says how long a child of a profile may run: by default, and at most.
 func timeOf(p delegation.ProfileOffer) string {
 	if p.TimeoutSeconds <= 0 {
-		return "-" // an earlier watcher does not say it
+		return "-" // an older watcher does not report it
 	}
 	text, most := cli.Span(time.Duration(p.TimeoutSeconds)*time.Second), time.Duration(p.MaxTimeoutSeconds)*time.Second
 	if p.MaxTimeoutSeconds > p.TimeoutSeconds {

@@ -14,12 +14,12 @@ import (
 	"torno/internal/cli"
 )
 
-// reader is an agent that reads instructions from a file at its start.
+// reader is an agent that reads instructions from a file when it starts.
 type reader struct {
 	name string
-	home string // the variable with its own directory
-	dir  string // below the user's home, where that variable is not set
-	file string // in that directory, and in a project
+	home string // the environment variable with its own directory
+	dir  string // below the user's home, if that variable is not set
+	file string // file name in that directory, and in a project
 }
 
 var readers = []reader{
@@ -27,7 +27,7 @@ var readers = []reader{
 	{"codex", "CODEX_HOME", ".codex", "AGENTS.md"},
 }
 
-// installation is what install was told.
+// installation holds the flags of install.
 type installation struct{ project, print, remove bool }
 
 func (c *app) installCommand() cli.Command {
@@ -91,7 +91,7 @@ func (c *app) install(r reader, o installation) error {
 	return nil
 }
 
-// path is the file that an agent reads.
+// path returns the file that the agent reads.
 func (r reader) path(env func(string) string, project bool) (string, error) {
 	if project {
 		return filepath.Abs(r.file)
@@ -106,17 +106,17 @@ func (r reader) path(env func(string) string, project bool) (string, error) {
 	return filepath.Abs(filepath.Join(dir, r.file))
 }
 
-// maxInstructions is the longest file of instructions that is changed. No agent reads as much.
+// maxInstructions bounds the file of instructions that we change. No agent reads as much.
 const maxInstructions = 1 << 20
 
-// instructions are a file as it was read; its info is nil where there is none.
+// instructions holds a file as it was read. info is nil if there is no file.
 type instructions struct {
 	path, text string
 	info       os.FileInfo
 }
 
-// readInstructions reads a file that may be changed. Through a link, and under one of several names, it would be another file than the one that
-// is named.
+// readInstructions reads a file that we may change. It refuses a link and a file with several names, because then we
+// would change another file than the user named.
 func readInstructions(path string) (instructions, error) {
 	in := instructions{path: path}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -143,7 +143,8 @@ func readInstructions(path string) (instructions, error) {
 	return in, err
 }
 
-// replace puts another text in the place of what was read, whole or not at all. A file that has nothing left is removed.
+// replace writes a new text in place of the text that was read, whole or not at all. If nothing is left, it removes the
+// file.
 func (in instructions) replace(text string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(in.path), 0o700); err != nil {
 		return err
@@ -165,7 +166,7 @@ func (in instructions) replace(text string) (err error) {
 	case text == "":
 		return os.Remove(in.path)
 	case in.info == nil:
-		return os.Link(draft.Name(), in.path) // which replaces nothing
+		return os.Link(draft.Name(), in.path) // a link replaces nothing
 	}
 	return os.Rename(draft.Name(), in.path)
 }
@@ -186,7 +187,7 @@ func (in instructions) dress(draft *os.File) error {
 	return errors.Join(err, draft.Chmod(in.info.Mode().Perm()))
 }
 
-// unchanged fails where somebody has written the file since it was read.
+// unchanged fails if somebody has written the file since it was read.
 func (in instructions) unchanged() error {
 	now, err := os.Lstat(in.path)
 	switch {
@@ -200,7 +201,7 @@ func (in instructions) unchanged() error {
 	return nil
 }
 
-// The marks of the page.
+// These marks enclose the page.
 const (
 	pageBegins = "<!-- subagent install: begin. What stands between these marks is replaced. -->\n"
 	pageEnds   = "<!-- subagent install: end -->\n"
@@ -210,7 +211,7 @@ const (
 
 var errMarks = errors.New("its marks of subagent install are not one beginning and one end, each on a line of its own, in this order")
 
-// findPage is where the page stands in a text, with its marks; begin is -1 where there is none.
+// findPage returns the place of the page in a text, marks included. begin is -1 if there is no page.
 func findPage(text string) (begin, end int, err error) {
 	if !strings.Contains(text, markBegins) && !strings.Contains(text, markEnds) {
 		return -1, -1, nil
@@ -229,7 +230,7 @@ func findPage(text string) (begin, end int, err error) {
 	return begin, min(end+1, len(text)), nil
 }
 
-// withPage is a text with the page: in the place of the one that is there, or at the end.
+// withPage returns a text with the page. The page replaces an existing page, or goes to the end.
 func withPage(text, page string) (string, error) {
 	page = pageBegins + strings.TrimRight(page, "\n") + "\n" + pageEnds
 	begin, end, err := findPage(text)
@@ -246,7 +247,7 @@ func withPage(text, page string) (string, error) {
 	return text + "\n" + page, nil
 }
 
-// withoutPage is a text without the page, and without the empty line that withPage puts before it.
+// withoutPage returns a text without the page and without the empty line that withPage puts before it.
 func withoutPage(text string) (string, error) {
 	begin, end, err := findPage(text)
 	if err != nil || begin < 0 {

@@ -13,14 +13,15 @@ import (
 	"torno/manager"
 )
 
-// interruptGrace is how long spawn --wait waits for the end of a child that it cancelled.
+// interruptGrace bounds how long spawn --wait waits for the end of a child that it cancelled.
 const interruptGrace = time.Minute
 
-// errWithdrawn is a child that was left before its end was seen.
+// errWithdrawn means that the command left a child before it saw the child's end.
 var errWithdrawn = errors.New("the request was withdrawn before the child had ended")
 
-// waitOrCancel waits. An interrupt cancels the child, and waitOrCancel waits for its end. When that is interrupted too, or
-// takes too long, it withdraws the request: the child belongs to this command, and no other would take its result.
+// waitOrCancel waits. After an interrupt it cancels the child and waits for its end. After a second interrupt, or if
+// the end takes too long, it withdraws the request: the child belongs to this command, and no other command would take
+// its result.
 func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Result, error) {
 	again, stop := secondInterrupt(ctx)
 	defer stop()
@@ -40,7 +41,7 @@ func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Resul
 	return result, errors.Join(fmt.Errorf("subagent %s: %w (%w)", run.ID(), errWithdrawn, err), run.Withdraw())
 }
 
-// secondInterrupt returns a context that ends with the second interrupt; the first one ends ctx.
+// secondInterrupt returns a context that ends with the second interrupt. The first interrupt ends ctx.
 func secondInterrupt(ctx context.Context) (context.Context, func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

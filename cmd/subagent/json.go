@@ -8,7 +8,7 @@ import (
 	"torno/manager"
 )
 
-// The shapes of --json. Field names are API: they are added, never renamed.
+// These are the shapes of --json. Field names are API: we add fields, but never rename them.
 
 // spawned is the output of spawn without --wait.
 type spawned struct {
@@ -18,7 +18,7 @@ type spawned struct {
 	Outbox     string `json:"outbox"`
 }
 
-// ended is a result.
+// ended is the output for a result.
 type ended struct {
 	SubagentID      string                `json:"subagent_id"`
 	RequestID       string                `json:"request_id"`
@@ -66,7 +66,7 @@ func endedOf(r manager.Result) ended {
 	return e
 }
 
-// listed is one line of list.
+// listed is the output of list for one child.
 type listed struct {
 	SubagentID     string            `json:"subagent_id"`
 	RequestID      string            `json:"request_id"`

@@ -101,7 +101,7 @@ func (c *app) table(items []manager.Item, now time.Time) {
 	c.Out.List(rows)
 }
 
-// stateOf says in a word or two where a run stands.
+// stateOf returns the state of a run in a word or two.
 func stateOf(i manager.Item) cli.Cell {
 	switch {
 	case i.Status == delegation.StatusCompleted:

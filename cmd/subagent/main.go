@@ -1,11 +1,12 @@
-// Command subagent is the parent's side of the hatch, for the shell of an agent that lives in a container: it spawns
-// children through the outbox, waits for them, follows, lists and cancels them.
+// Command subagent is the parent's side of the hatch. An agent that lives in a container uses it from its shell: to
+// spawn children through the outbox, to wait for them, and to follow, list and cancel them.
 //
 //	id=$(subagent spawn -- 'sleep 5; date')
 //	subagent wait "$id"
 //
-// Standard output carries only what was asked for: an id, an answer, a list, or with --json one object per line. Words
-// of this command go to standard error. The exit code says how a child ended; see subagent help.
+// Standard output carries only the output that the user asked for: an ID, an answer, a list, or with --json one object
+// per line. All other words of this command go to standard error. The exit code says how a child ended; see subagent
+// help.
 package main
 
 import (

@@ -17,7 +17,7 @@ import (
 	"torno/manager/mcp/stakpak"
 )
 
-// mcpOptions say how a model is served.
+// mcpOptions holds the flags of mcp.
 type mcpOptions struct {
 	mcp.Options
 	socket, connect string
@@ -28,7 +28,7 @@ type mcpOptions struct {
 
 func (c *app) mcpCommand() cli.Command {
 	var o mcpOptions
-	var given []string // the names of the options that were given
+	var given []string // names of the options on the command line
 	command := cli.Command{
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
@@ -93,7 +93,8 @@ Behind -- the set massgen takes the options of MassGen's own server, such as --w
 	return command
 }
 
-// forward has the server at a socket serve our client. All options are that server's, so that none is passed over here.
+// forward lets the server at a socket serve our client. All options belong to that server, so forward refuses any
+// option rather than ignore it.
 func (c *app) forward(ctx context.Context, path string, given []string, args cli.Args) error {
 	given = slices.DeleteFunc(given, func(name string) bool { return name == "connect" })
 	if c.outbox != "" {
@@ -108,10 +109,10 @@ func (c *app) forward(ctx context.Context, path string, given []string, args cli
 	return mcp.Forward(ctx, path, c.In, c.Out)
 }
 
-// setNames are all sets of tools.
+// setNames returns the names of all sets of tools.
 func setNames() []string { return append(mcp.SetNames(), stakpak.Name, massgen.Name, jarvis.Name) }
 
-// massgenSet is the set massgen, with the settings that MassGen gives its own server.
+// massgenSet returns the set massgen, with the settings that MassGen gives its own server.
 func (c *app) massgenSet(args []string) (mcp.Set, error) {
 	work, err := os.Getwd()
 	if err != nil {
@@ -152,7 +153,7 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
-	// Without a handler the first write to a client that is dead would end this process, in the middle of an apply, too.
+	// Without a handler the first write to a dead client would end this process, even in the middle of an apply.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
@@ -165,7 +166,7 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 	return server.Serve(ctx, c.In, c.Out)
 }
 
-// serveSocket serves clients of our own user, and says where.
+// serveSocket serves clients of our own user. It prints the path of the socket.
 func (c *app) serveSocket(ctx context.Context, server *mcp.Server, path string) error {
 	listener, err := server.ListenSocket(ctx, path)
 	if err != nil {
@@ -178,7 +179,7 @@ func (c *app) serveSocket(ctx context.Context, server *mcp.Server, path string) 
 	return server.ServeSocket(ctx, listener)
 }
 
-// addJarvis reads the files of agents, and says what is wrong with them.
+// addJarvis reads the files of agents, and prints the mistakes in them.
 func (c *app) addJarvis(outbox string, o *mcpOptions) error {
 	o.jarvis.Outbox, o.jarvis.Env = outbox, c.Env
 	o.jarvis.Project = cmp.Or(o.jarvis.Project, c.Env("JARVIS_HOME"), ".")
@@ -193,14 +194,14 @@ func (c *app) addJarvis(outbox string, o *mcpOptions) error {
 	return nil
 }
 
-// servePort serves clients of this machine, and says where and how.
+// servePort serves clients of this machine. It prints the address, and the token if it is not written to a file.
 func (c *app) servePort(ctx context.Context, server *mcp.Server, o mcpOptions) error {
 	listener, err := mcp.Listen(ctx, o.address)
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
 	defer listener.Close()
-	// Only now: where the port is another server's, that one's token stays in the file.
+	// Make the token only now. If another server has the port, that server's token must stay in the file.
 	token, said, err := c.newToken(o.token)
 	if err != nil {
 		return err
@@ -211,7 +212,8 @@ func (c *app) servePort(ctx context.Context, server *mcp.Server, o mcpOptions) e
 	return server.ServeHTTP(ctx, listener, token)
 }
 
-// newToken makes the token of this start, for its file or to be shown now and never again.
+// newToken makes the token of this start. It writes the token to its file, or returns it as text to show now and never
+// again.
 func (c *app) newToken(path string) (token mcp.Token, said string, err error) {
 	if path == "" {
 		token, text := mcp.NewToken()

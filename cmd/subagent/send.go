@@ -37,7 +37,7 @@ text that is all, and where nothing else was sent its run ends with that. The co
 	}
 }
 
-// sendOperands are the child's id and the text.
+// sendOperands returns the child's ID and the text.
 func sendOperands(args cli.Args, interrupt bool) (id, text string, err error) {
 	operands := args.All()
 	switch {

@@ -8,7 +8,8 @@ import (
 	"torno/internal/cli"
 )
 
-// skill teaches an agent to delegate. It is for the file of instructions that the agent reads, CLAUDE.md or AGENTS.md.
+// skill teaches an agent to delegate. It belongs in the file of instructions that the agent reads, CLAUDE.md or
+// AGENTS.md.
 //
 //go:embed skill.md
 var skill string

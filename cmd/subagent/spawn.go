@@ -13,7 +13,7 @@ import (
 	"torno/manager/patch"
 )
 
-// maxTask is how much of a task is read from standard input. The watcher's own limit is lower and is what counts.
+// maxTask bounds how much of a task is read from standard input. The watcher's own limit is lower and decides.
 const maxTask = 64 << 20
 
 func (c *app) spawnCommand() cli.Command {
@@ -91,7 +91,7 @@ func (c *app) complete(o *manager.SpawnOptions, operands []string) (err error) {
 	return nil
 }
 
-// task is the text of the operands, or standard input.
+// task returns the text of the operands, or reads standard input.
 func (c *app) task(operands []string) (string, error) {
 	task := strings.Join(operands, " ")
 	if len(operands) == 1 && operands[0] == "-" {
@@ -110,10 +110,11 @@ func (c *app) task(operands []string) (string, error) {
 	return task, nil
 }
 
-// asker asks for a child, for a new one or for one that goes on.
+// asker sends a request for a child: for a new child, or for a child that goes on.
 type asker func(*manager.Manager, context.Context, manager.SpawnOptions) (*manager.Run, error)
 
-// spawn asks for the child, and with wait stays until its end; with follow it shows what the child does meanwhile.
+// spawn asks for the child. With wait it stays until the child's end; with follow it shows the child's events
+// meanwhile.
 func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOptions, ask asker, wait, follow bool) (int, error) {
 	m, err := c.open()
 	if err != nil {
@@ -149,10 +150,11 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 	}
 }
 
-// refusalPause is how long spawn without --wait waits for a refusal, which comes within milliseconds where it comes.
+// refusalPause bounds how long spawn without --wait waits for a refusal. A refusal comes within milliseconds, if at
+// all.
 const refusalPause = 100 * time.Millisecond
 
-// asked prints which child was asked for, or why it was refused.
+// asked prints the ID of the child, or why the request was refused.
 func (c *app) asked(ctx context.Context, m *manager.Manager, run *manager.Run) (int, error) {
 	refused, ok, err := run.AwaitAdmission(ctx, refusalPause)
 	switch {

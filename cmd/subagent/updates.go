@@ -9,8 +9,9 @@ import (
 	"torno/manager"
 )
 
-// showUpdates says on standard error what a wait waits for. The state of the run is for a person at a terminal; that no
-// watcher serves the outbox, or that it is in trouble, is written also to a file or a pipe.
+// showUpdates returns a function that reports on standard error while the command waits. It shows the state of the run
+// only at a terminal, for a person. It also writes to a file or a pipe that no watcher serves the outbox, or that the
+// watcher is in trouble.
 func (c *app) showUpdates(run *manager.Run) func(manager.WaitUpdate) {
 	var last manager.WaitUpdate
 	return func(now manager.WaitUpdate) {
@@ -29,7 +30,7 @@ func (c *app) showUpdates(run *manager.Run) func(manager.WaitUpdate) {
 	}
 }
 
-// notices shows the watcher's notices that are new.
+// notices shows the new notices of the watcher.
 func (c *app) notices(now, before delegation.Notices) {
 	for _, notice := range now {
 		if !slices.Contains(before, notice) {
@@ -38,7 +39,7 @@ func (c *app) notices(now, before delegation.Notices) {
 	}
 }
 
-// questions shows the questions that are new. A child waits for an answer, so they are written also to a file or a pipe.
+// questions shows the new questions. A child waits for the answer, so they also go to a file or a pipe.
 func (c *app) questions(id string, now, before []delegation.PendingApproval) {
 	for _, a := range now {
 		if !slices.ContainsFunc(before, func(b delegation.PendingApproval) bool { return a.Digest == b.Digest && a.Approval == b.Approval }) {
@@ -47,7 +48,7 @@ func (c *app) questions(id string, now, before []delegation.PendingApproval) {
 	}
 }
 
-// stateText says in a word or two where a run stands.
+// stateText returns the state of a run in a word or two.
 func stateText(p manager.WaitUpdate) string {
 	switch {
 	case p.State == delegation.StateQueued && p.Position > 0:

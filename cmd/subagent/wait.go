@@ -63,7 +63,7 @@ the given order, and the exit code is that of the first that did not complete. A
 	}
 }
 
-// waitFor is whom to wait for: those that are named, or all that the outbox has.
+// waitFor returns the children to wait for: the named children, or with all every child in the outbox.
 func (c *app) waitFor(ctx context.Context, named []string, all, again bool) ([]string, error) {
 	switch {
 	case !all:
@@ -101,7 +101,7 @@ func (c *app) again(m *manager.Manager, id string, show func(manager.Result) (in
 	return show(result)
 }
 
-// each calls do for every id, also after a failure. The exit code is the first that is not 0.
+// each calls do for every ID, even after a failure. It returns the first exit code that is not 0.
 func (c *app) each(ids []string, do func(m *manager.Manager, id string) (int, error)) (int, error) {
 	if len(ids) == 0 {
 		return 0, cli.Usage("which subagent? an id is missing")
@@ -121,7 +121,7 @@ func (c *app) each(ids []string, do func(m *manager.Manager, id string) (int, er
 			first = code
 		}
 		if c.Out.Err() != nil {
-			break // what comes next could not be printed either
+			break // the next result could not be printed either
 		}
 	}
 	return first, nil
@@ -140,7 +140,8 @@ func (c *app) show(r manager.Result) (int, error) {
 	return exitCode(r), nil
 }
 
-// showFollowed prints a result whose child was watched: what it wrote to its standard error was seen.
+// showFollowed prints the result of a child that was followed. The person has seen its standard error already, so that
+// is left out if the child completed.
 func (c *app) showFollowed(r manager.Result) (int, error) {
 	if r.Completed() && !c.JSON {
 		r.StderrTail = ""
@@ -148,7 +149,8 @@ func (c *app) showFollowed(r manager.Result) (int, error) {
 	return c.show(r)
 }
 
-// showQuoted prints a result among others, where an answer could pass for the next one's beginning.
+// showQuoted prints a result among others. It quotes the answer, so that the answer cannot pass for the beginning of
+// the next result.
 func (c *app) showQuoted(r manager.Result) (int, error) {
 	fmt.Fprintln(c.Out, c.Out.Paint(cli.Bold, r.SubagentID+":"))
 	c.Out.Quoted(r.Answer)
@@ -156,7 +158,7 @@ func (c *app) showQuoted(r manager.Result) (int, error) {
 	return exitCode(r), nil
 }
 
-// explainEnd says what is not in the answer.
+// explainEnd prints everything about a result except its answer.
 func (c *app) explainEnd(r manager.Result) {
 	for _, warning := range r.Warnings {
 		c.Line(cli.Dim, "warning:", warning)
@@ -179,7 +181,7 @@ func (c *app) explainEnd(r manager.Result) {
 		c.Line(cli.Bold, "next:", r.Error.Hint)
 	}
 	if r.Error != nil {
-		return // the tail is the sentence of the refusal
+		return // the tail would only repeat the sentence of the refusal
 	}
 	c.tail("standard error", r.StderrTail)
 	if r.Answer == "" {
@@ -187,7 +189,7 @@ func (c *app) explainEnd(r manager.Result) {
 	}
 }
 
-// tail shows the end of what the child printed.
+// tail shows the end of the child's output.
 func (c *app) tail(stream, text string) {
 	if text = strings.TrimRight(text, "\n"); text != "" {
 		c.Say("the end of its %s:", stream)

@@ -9,7 +9,7 @@ import (
 	"torno/manager"
 )
 
-// waitAny delivers the result of the first child to end. The results of others that have ended stay.
+// waitAny delivers the result of the first child to end. The results of other children that have ended stay.
 func (c *app) waitAny(ctx context.Context, ids []string, show func(manager.Result) (int, error)) (int, error) {
 	if len(ids) == 0 {
 		return 0, cli.Usage("which subagents? the ids are missing")
@@ -47,7 +47,7 @@ type finished struct {
 	result manager.Result
 }
 
-// first waits for all runs at once, until one has ended or none can be waited for.
+// first waits for all runs at once. It returns when a run has ended, or when it can wait for none of them.
 func (c *app) first(ctx context.Context, runs []*manager.Run) (finished, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

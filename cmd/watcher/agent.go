@@ -14,7 +14,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// findAgent looks for the agent of --agent on this machine.
+// findAgent looks on this machine for the agent that --agent names.
 func (s *source) findAgent() (err error) {
 	if s.agent == "" {
 		if s.model != "" {
@@ -32,7 +32,7 @@ func (s *source) findAgent() (err error) {
 	return nil
 }
 
-// localAgent holds what a configuration needs to know about an agent of this machine.
+// localAgent returns the facts about an installed agent that a configuration needs.
 func localAgent(found installed.Agent) configs.LocalAgent {
 	local := configs.LocalAgent{Name: found.Name, Command: found.Command, Route: found.Route}
 	for _, place := range found.Places {
@@ -41,8 +41,8 @@ func localAgent(found installed.Agent) configs.LocalAgent {
 	return local
 }
 
-// forTrial writes the agent's key into a file for the trial and returns the configuration that names it. It leaves the key in the state directory
-// alone: the gateway of a running watcher may be reading it.
+// forTrial writes the agent's key into a file for the trial and returns the configuration that names the file. It does
+// not touch the key that a running watcher keeps, because that watcher's gateway may be reading it.
 func (s *source) forTrial(args cli.Args, c configs.Config) (trial configs.Config, remove func() error, err error) {
 	if s.found.Key == "" {
 		return c, func() error { return nil }, nil
@@ -57,7 +57,7 @@ func (s *source) forTrial(args cli.Args, c configs.Config) (trial configs.Config
 	remove = func() error {
 		err := os.Remove(s.keyFile)
 		for _, dir := range made {
-			_ = os.Remove(dir) // where something else lies in it now, it stays
+			_ = os.Remove(dir) // fails, and so keeps the directory, if something else lies in it by now
 		}
 		return err
 	}
@@ -85,7 +85,8 @@ func keepKey(key, path, state string) error {
 	return placeFile(path, []byte(key), 0o600, true)
 }
 
-// placeFile writes a whole file and renames it into place. Without replace it fails with fs.ErrExist if the name is taken.
+// placeFile writes a whole file and renames it into place. Without replace it fails with fs.ErrExist if the name is
+// taken.
 func placeFile(path string, text []byte, mode os.FileMode, replace bool) (err error) {
 	draft, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
 	if err != nil {
@@ -104,5 +105,5 @@ func placeFile(path string, text []byte, mode os.FileMode, replace bool) (err er
 	case replace:
 		return os.Rename(draft.Name(), path)
 	}
-	return os.Link(draft.Name(), path) // which replaces nothing
+	return os.Link(draft.Name(), path) // a link, unlike a rename, replaces nothing
 }

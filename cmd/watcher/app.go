@@ -9,7 +9,7 @@ import (
 	"torno/internal/launcher"
 )
 
-// app is one invocation.
+// app is one invocation of the command.
 type app struct {
 	*cli.Program
 	launchers launcher.List
@@ -35,7 +35,7 @@ const (
 	exitOwed
 )
 
-// exitCodes explains them, in order.
+// exitCodes explains the exit codes, in order.
 var exitCodes = []string{
 	"done; for run: stopped, and every request has its response",
 	"it failed, or the request was refused",

@@ -73,7 +73,8 @@ func (a *app) sayQuestions(questions []control.Question) error {
 	return nil
 }
 
-// argumentsText are a question's arguments as far as they are shown, and a word where there are more: what is hidden may be what counts.
+// argumentsText returns the arguments of a question for people. It marks arguments that are cut, because the hidden
+// part may be the important one.
 func argumentsText(q control.Question) string {
 	text := cli.OneLine(q.Arguments)
 	if q.Cut {
@@ -116,7 +117,7 @@ the run waits.
 	}
 }
 
-// decide decides the question that is meant, as it is shown now.
+// decide finds the question that the words name, as it stands now, and grants or denies it.
 func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (int, error) {
 	most := 2
 	if d.Grant {
@@ -155,7 +156,8 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 
 func nameOf(q control.Question) string { return delegation.ApprovalName(q.Approval, q.Digest) }
 
-// pick finds the one question of a run that the words name: each by its number or by the beginning of its digest.
+// pick finds the only question of a run that the words name. A word is the question's number or the beginning of its
+// digest.
 func pick(ctx context.Context, door *control.Client, ref string, named []string) (found control.Question, err error) {
 	run, err := door.Run(ctx, ref)
 	if err != nil {
@@ -181,7 +183,7 @@ func pick(ctx context.Context, door *control.Client, ref string, named []string)
 	return found, cli.Usage("%d questions of %s wait; say which one", matches, ref)
 }
 
-// minReason is how long the reason of a revocation is at least, in bytes: it is for the record.
+// minReason is the least length of a revocation's reason, in bytes. The reason is for the record.
 const minReason = 10
 
 func (a *app) revokeCommand() cli.Command {

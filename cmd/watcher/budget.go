@@ -75,7 +75,7 @@ func (a *app) sayBudgets(all control.Budgets) error {
 	return a.Out.Err()
 }
 
-// costOf puts the money that was spent into words.
+// costOf puts into words how much was spent on a model.
 func costOf(m *delegation.ModelUsage) string {
 	if m == nil || m.Requests == 0 {
 		return "nothing"

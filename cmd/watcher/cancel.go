@@ -46,8 +46,8 @@ to its workspace, which other runs may enter then. The sandbox is removed when i
 	}
 }
 
-// endAll ends every run, all at once: a run that hangs, or fails, does not keep the others from it. The exit code is that of the
-// first failure in their order.
+// endAll ends all runs at the same time, so that a run that hangs or fails does not delay the others. It returns the
+// exit code of the first failure, in the order of refs.
 func (a *app) endAll(ctx context.Context, end func(context.Context, string) (control.Run, error), refs []string) int {
 	type ended struct {
 		which int

@@ -67,10 +67,10 @@ costs nothing, and says in words what is wrong: the name, TLS, the credential, a
 type checked struct {
 	config     configs.Config
 	warnings   []configs.Warning
-	asked      string // what said which limits are enforced
+	asked      string // the source of guarantees: the running watcher, or a trial
 	guarantees map[string]sandbox.Guarantees
-	notAhead   map[string]string // by launcher: why it makes no sandboxes ahead of runs, "" where it can
-	profiles   []compile.Profile // with the launchers that they have here
+	notAhead   map[string]string // by launcher: why it makes no sandboxes ahead of runs, "" if it does
+	profiles   []compile.Profile // with the launchers that they get on this machine
 	tries      []tried
 	routes     []serve.RouteAttempt
 }
@@ -81,8 +81,8 @@ type tried struct {
 	err error
 }
 
-// examine looks at the machine, the launchers and, if wanted, the profiles. It goes on where it can, and returns what
-// the operator should mend first. tried is the configuration as a trial has it.
+// examine looks at the machine, the launchers and, with try, the profiles. It goes on after a problem if it can, and
+// returns the problems that the operator should mend first. tried is the configuration for the trial.
 func (c *checked) examine(ctx context.Context, where machine, launchers launcher.List, tried configs.Config, try bool) error {
 	if err := where.onLinux(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	return errors.Join(err, c.refused(), c.unmet())
 }
 
-// refused returns the reasons for which `watcher run` would not start on this machine.
+// refused returns why `watcher run` would not start on this machine.
 func (c *checked) refused() error {
 	enforced := map[string]sandbox.Guarantees{}
 	for _, p := range c.profiles {
@@ -124,7 +124,7 @@ func (c *checked) refused() error {
 	return doctor.Start(doctor.System{Guarantees: enforced, Accept: c.config.Accept, Asked: c.asked})
 }
 
-// askWatcher asks the running watcher, because its mount namespace counts and not ours.
+// askWatcher asks the running watcher which limits it enforces, because its mount namespace counts, and not ours.
 func (c *checked) askWatcher(ctx context.Context) {
 	status, err := control.Dial(c.config.State).Status(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *checked) failedRoutes() error {
 	return fmt.Errorf("%d of %d routes do not work: %s", len(failed), len(c.routes), strings.Join(failed, ", "))
 }
 
-// unmet names the profiles that demand what is not enforced here.
+// unmet names the profiles that demand guarantees which this machine does not enforce.
 func (c *checked) unmet() error {
 	var unmet []string
 	for _, p := range c.profiles {

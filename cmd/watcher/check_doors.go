@@ -6,20 +6,20 @@ import (
 	"torno/internal/cli"
 )
 
-// opened is what a profile reaches through the gateway.
+// opened lists the routes that a profile opens through the gateway.
 type opened struct {
 	Profile string `json:"profile"`
 	Ways    []way  `json:"ways"`
 }
 
-// way is one route, where it is in the sandbox and where it leads.
+// way is one route, with its address in the sandbox and its upstream.
 type way struct {
 	At       string `json:"at"`
 	Route    string `json:"route"`
 	Upstream string `json:"upstream"`
 }
 
-// doors are those of the profiles that have one.
+// doors returns the opened routes of each profile with a door.
 func (c *checked) doors() []opened {
 	all := []opened{}
 	for _, p := range c.profiles {

@@ -66,7 +66,8 @@ func (a *app) printChecked(c *checked) error {
 	return nil
 }
 
-// programRows say what of this machine a profile gives, and where children look for commands.
+// programRows lists the places of this machine that children of a profile see, and the path that they search for
+// commands.
 func programRows(p compile.Profile) (rows [][]cli.Cell) {
 	if p.RootFS.Host {
 		rows = append(rows, cli.Row("/usr, /bin, /sbin, /lib*", "without /usr/local"), cli.Row("/etc", "a copy of a few files that every user may read"))
@@ -92,7 +93,7 @@ func guaranteeRows(g sandbox.Guarantees) (rows [][]cli.Cell) {
 	return rows
 }
 
-// aheadRows say which profiles have sandboxes that are made ahead of runs, and why the others have none.
+// aheadRows lists for each profile whether its sandboxes are made ahead of runs, and if not, why.
 func (c *checked) aheadRows() (rows [][]cli.Cell) {
 	for _, p := range c.profiles {
 		why := c.notAhead[p.Sandbox]
@@ -135,7 +136,7 @@ func routeRows(routes []serve.RouteAttempt) (rows [][]cli.Cell) {
 	return rows
 }
 
-// json is the same for programs.
+// json returns the findings for programs: the same facts that printChecked prints for people.
 func (c *checked) json(config string) map[string]any {
 	warnings := []string{}
 	for _, w := range c.warnings {

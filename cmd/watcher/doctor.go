@@ -83,7 +83,8 @@ func (a *app) printFindings(findings []doctor.Finding) {
 	a.Out.Table("", rows)
 }
 
-// findingRows are the finding and, where it is not ok, what to think of it and what to do.
+// findingRows returns the rows of one finding. A finding that is not ok has rows below it with its meaning and the next
+// step.
 func findingRows(f doctor.Finding) [][]cli.Cell {
 	seen, below := cli.OneLine(f.Seen), []string{}
 	if f.Verdict == doctor.OK {

@@ -19,7 +19,7 @@ import (
 	"torno/watcher"
 )
 
-// configError is a configuration that does not load.
+// configError is the error of a configuration that does not load.
 type configError struct {
 	what string // a file, or the flags
 	err  error
@@ -36,7 +36,7 @@ func asConfigError(err error, what string) error {
 	return &configError{what, err}
 }
 
-// diagnose sorts an error.
+// diagnose finds the exit code, the code word and the next step for an error.
 func diagnose(err error) cli.Trouble {
 	t := cli.Trouble{Exit: exitFailure, Code: "failure", Text: err.Error()}
 	if e, ok := errors.AsType[*configError](err); ok {
@@ -98,7 +98,8 @@ func diagnose(err error) cli.Trouble {
 	return t
 }
 
-// noLauncher sorts the errors of a machine on which nothing can launch sandboxes; of others the code is "".
+// noLauncher returns the code word and the next step, if the error means that nothing can launch sandboxes on this
+// machine. For other errors the code is "".
 func noLauncher(err error) (code, next string) {
 	if e, ok := errors.AsType[*serve.NoLauncherError](err); ok {
 		return "no_launcher", strings.Join(e.Remedies, ", or ") + "; watcher doctor looks at each"
@@ -112,7 +113,7 @@ func noLauncher(err error) (code, next string) {
 	return "", ""
 }
 
-// problems are a sentence and a line for each thing that is wrong.
+// problems returns a sentence, and a line for each mistake in the configuration.
 func problems(what string, err error) (text string, details []string) {
 	e, ok := errors.AsType[*configs.Error](err)
 	if !ok {
@@ -124,7 +125,7 @@ func problems(what string, err error) (text string, details []string) {
 	return what + " cannot be used:", details
 }
 
-// troubles are the errors with a next step.
+// troubles lists errors that only need a code word and a next step.
 var troubles = []struct {
 	err  error
 	code string

@@ -12,8 +12,9 @@ import (
 	"torno/internal/doctor"
 )
 
-// pasteable adds to the refusal of a start with --dir the one line with which the same command starts: as the user's own
-// service manager runs it, where that can bound children, and otherwise without the limits that cannot be had here.
+// pasteable adds a line to paste to the refusal of a start with --dir. The line starts the same command. If the user's
+// own service manager can bound children, the line runs the command through it. Otherwise the line accepts that the
+// missing limits are not enforced.
 func (a *app) pasteable(err error) error {
 	refused, ok := errors.AsType[*doctor.RefusedError](err)
 	if !ok || a.source.local.Dir == "" || a.words == nil {
@@ -30,7 +31,7 @@ func (a *app) pasteable(err error) error {
 	return cli.Hint(err, "watcher "+strings.Join(quoted(accepting(a.words, limits)), " "))
 }
 
-// accepting are the arguments with --accept for each of some limits behind the command's name.
+// accepting returns the arguments with one --accept for each limit, after the word run.
 func accepting(args, limits []string) []string {
 	var accept []string
 	for _, limit := range limits {
@@ -50,7 +51,8 @@ func quoted(args []string) []string {
 	return words
 }
 
-// delegates says whether the user's own service manager can give a command control groups: systemd, with version 2 of them.
+// delegates reports whether the user's own service manager can give control groups to a command. It has to be systemd,
+// with version 2 of control groups.
 func (m machine) delegates(env func(string) string) bool {
 	runtime := env("XDG_RUNTIME_DIR")
 	if m.root || runtime == "" {

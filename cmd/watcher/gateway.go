@@ -45,7 +45,7 @@ model-gateway that does this; no watcher has to run.`,
 	}
 }
 
-// try has the gateway's program try the route: this one speaks to no network and reads no credential.
+// try runs the gateway's program to try the route. The watcher itself uses no network and reads no credential.
 func (t *routeTrial) try(ctx context.Context, a *app, args cli.Args, c configs.Config, route string) (exit int, err error) {
 	c, remove, err := a.source.forTrial(args, c)
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *routeTrial) try(ctx context.Context, a *app, args cli.Args, c configs.C
 	cmd.Stdout, cmd.Stderr = a.Out, a.Errors
 	err = cmd.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() >= 0 {
-		return ended.ExitCode(), nil // it has said why
+		return ended.ExitCode(), nil // the gateway's program has printed the reason
 	}
 	return exitOK, err
 }

@@ -68,7 +68,7 @@ func (a *app) sayCollected(all []control.Workspace, dryRun bool, now time.Time) 
 	return a.Out.Err()
 }
 
-// whatOf says what becomes of a workspace.
+// whatOf tells whether a workspace is kept or removed, and why.
 func whatOf(w control.Workspace) cli.Cell {
 	switch {
 	case w.Over == "":
@@ -81,7 +81,7 @@ func whatOf(w control.Workspace) cli.Cell {
 	return cli.Cell{Text: "over: " + cli.OneLine(w.Over)}
 }
 
-// diskOf is a number of bytes in five columns.
+// diskOf writes a number of bytes in at most five characters.
 func diskOf(bytes int64) string {
 	if bytes == 0 {
 		return "-"

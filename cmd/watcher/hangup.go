@@ -10,19 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outliveReaders lets the process live when the reader of its log is gone: otherwise a broken pipe would end it before it
-// has written its responses. Later log lines are dropped.
+// outliveReaders keeps the process alive after the reader of its log has gone. Otherwise a broken pipe would end the
+// process before it has written its responses. Later log lines are dropped.
 func outliveReaders() (stop func()) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	return func() { signal.Stop(broken) }
 }
 
-// hangupPause is how long a terminal may be gone before that is noticed, where the kernel sends no HUP: the watcher ran in
-// the background, or the terminal is another session's.
+// hangupPause is how long it takes at most to notice that a terminal has gone, if the kernel sends no HUP. The kernel
+// sends none if the watcher runs in the background or the terminal belongs to another session.
 const hangupPause = time.Second
 
-// watchHangup sends a HUP to signals when the terminal or the pipe behind a stream is gone. A file, or /dev/null, never goes.
+// watchHangup sends a HUP to signals when the terminal or the pipe behind the stream has gone. A file, or /dev/null,
+// never goes.
 func watchHangup(stream *os.File, signals chan<- os.Signal) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -44,7 +45,7 @@ func watchHangup(stream *os.File, signals chan<- os.Signal) (stop func()) {
 	return func() { close(done); watching.Wait() }
 }
 
-// hungUp says whether nothing that is written to a stream will be read.
+// hungUp reports whether the reader of a stream has gone.
 func hungUp(stream *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(stream.Fd())}}
 	n, err := unix.Poll(fds, 0)

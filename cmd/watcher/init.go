@@ -18,7 +18,7 @@ import (
 	"torno/internal/serve"
 )
 
-// initial is what init was told.
+// initial holds the options of init.
 type initial struct {
 	dir, file, state string
 	packages         []string
@@ -99,7 +99,7 @@ func (a *app) init(ctx context.Context, o initial) error {
 	return a.sayWritten(ctx, o, config)
 }
 
-// findAgents looks for every agent, and says what it found.
+// findAgents looks for every known agent on this machine, and tells the operator its findings.
 func (a *app) findAgents() (found []installed.Agent) {
 	for _, name := range agent.Names() {
 		f, err := installed.Find(name, a.source.machine, false)
@@ -117,8 +117,8 @@ func (a *app) findAgents() (found []installed.Agent) {
 	return found
 }
 
-// outsideOutbox fails where a configuration would lie in its own outbox: whatever may ask there could replace it, and with it what may be
-// asked for. An outbox that is not there yet holds nothing.
+// outsideOutbox returns an error if the configuration would lie in its own outbox: agents that write there could
+// replace it, and so allow themselves more. An outbox that does not exist yet holds nothing.
 func outsideOutbox(file, outbox string) error {
 	there, err := os.Stat(outbox)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +146,7 @@ func outsideOutbox(file, outbox string) error {
 	}
 }
 
-// sayLauncher tries what makes sandboxes here, and says which it is.
+// sayLauncher tries which launcher works here, and tells the operator.
 func (a *app) sayLauncher(ctx context.Context, config configs.Config) (err error) {
 	trial, err := serve.OpenTrial(ctx, config, a.launchers, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -162,7 +162,8 @@ func (a *app) sayLauncher(ctx context.Context, config configs.Config) (err error
 	return nil
 }
 
-// mayWrite asks the operator, where there is a terminal. Nothing is replaced without a word.
+// mayWrite asks the operator before init writes, if there is a terminal. It lets init replace a file only if the
+// operator says so, there or with --replace.
 func (a *app) mayWrite(o *initial) error {
 	_, err := os.Lstat(o.file)
 	there := err == nil
@@ -201,7 +202,7 @@ func write(o initial, text []byte, config configs.Config, found []installed.Agen
 	return nil
 }
 
-// sayWritten looks at what was written as check does, and says what comes next.
+// sayWritten examines the written configuration as check does, and tells the operator the next steps.
 func (a *app) sayWritten(ctx context.Context, o initial, config configs.Config) error {
 	c := &checked{config: config, profiles: config.Profiles}
 	if err := c.examine(ctx, a.machine, a.launchers, config, false); err != nil {

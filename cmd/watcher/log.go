@@ -28,7 +28,7 @@ func newLog(out *cli.Output, c configs.Log) *slog.Logger {
 	return slog.New(&humanLog{out: out, level: level, mu: new(sync.Mutex)})
 }
 
-// readable writes durations as people do, and not in nanoseconds.
+// readable writes a duration in units such as 1m30s, and not in nanoseconds.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -36,19 +36,19 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// humanLog is a slog.Handler that writes aligned lines: time, level, message, and then the rest.
+// humanLog is a slog.Handler that writes aligned lines: time, level, message, and then the attributes.
 type humanLog struct {
 	out   *cli.Output
 	level slog.Level
-	attrs []slog.Attr // with their groups in their names
+	attrs []slog.Attr // their names begin with their groups
 	group string
 
-	mu *sync.Mutex // of all handlers of one output
+	mu *sync.Mutex // shared by all handlers of one output
 }
 
 func (h *humanLog) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-// messageWidth is where the attributes of most lines begin.
+// messageWidth is the width of a padded message. It makes the attributes of most lines begin in one column.
 const messageWidth = 34
 
 func (h *humanLog) Handle(_ context.Context, r slog.Record) error {
@@ -114,7 +114,8 @@ func (h *humanLog) WithGroup(name string) slog.Handler {
 	return &more
 }
 
-// flatten writes the groups of an attribute into the names of what is in it. An empty one says nothing.
+// flatten returns an attribute and all attributes inside it as one list. Each name begins with its groups. An empty
+// attribute gives nothing.
 func flatten(group string, a slog.Attr) []slog.Attr {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
@@ -133,7 +134,7 @@ func flatten(group string, a slog.Attr) []slog.Attr {
 	return all
 }
 
-// value is quoted where it would not stand for itself: much of it comes from strangers.
+// value writes a value, in quotes if it could be mistaken for several values. Many values come from strangers.
 func value(v slog.Value) string {
 	text := v.String()
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || r == '"' || r == '=' || cli.Hidden(r) }) {

@@ -8,8 +8,8 @@ import (
 	"torno/internal/cli"
 )
 
-// inShortLine is what a terminal shows of the messages of a start in the place of their attributes, "" for nothing at all. ok is
-// false for all other messages. JSON has everything.
+// inShortLine returns the short line that a terminal shows for a message of the start, in place of message and
+// attributes. "" hides the message. For all other messages ok is false. JSON has everything.
 func inShortLine(message string, attrs []slog.Attr) (short string, ok bool) {
 	of := func(key string) string {
 		for _, a := range attrs {
@@ -22,7 +22,7 @@ func inShortLine(message string, attrs []slog.Attr) (short string, ok bool) {
 	switch message {
 	case "chose a launcher":
 		if of("errors") == "" {
-			return "", true // the first choice; the next line names it
+			return "", true // it was the first choice, and the next line names it
 		}
 		return "profile " + of("profile") + " has " + of("launcher") + ": " + of("because"), true
 	case "serving":
@@ -33,7 +33,8 @@ func inShortLine(message string, attrs []slog.Attr) (short string, ok bool) {
 	return "", false
 }
 
-// servingShort leaves the names of local outboxes out, which are hashes of their directories.
+// servingShort returns the short line for "serving". It leaves out the name of a local outbox, which is a hash of its
+// directory.
 func servingShort(outboxes string, attrs []slog.Attr) string {
 	if dir, _, local := strings.Cut(outboxes, " (local-"); local {
 		outboxes = dir

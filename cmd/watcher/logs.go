@@ -48,14 +48,14 @@ while the child runs, and the ends of both streams once it has ended. An interru
 				return a.events(ctx, s, ref, q)
 			})
 			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-				err = nil // that is how one ends a look
+				err = nil // an interrupt is the usual way to end this command
 			}
 			return exitOK, err
 		},
 	}
 }
 
-// events shows the events of a run. Where none are kept, people are shown the ends of its output.
+// events shows the events of a run. If no events are kept, it shows people the ends of the run's output instead.
 func (a *app) events(ctx context.Context, s control.Service, ref string, q control.EventQuery) error {
 	err := s.Events(ctx, ref, q, a.happened)
 	if !errors.Is(err, control.ErrNoEvents) || a.JSON {
@@ -87,14 +87,15 @@ func (a *app) happened(l control.EventLine) error {
 	return a.Out.Err()
 }
 
-// piece is a part of a child's output as JSON, in the form of an event of the outbox: what is no UTF-8 is in base64.
+// piece is a part of a child's output as JSON, in the form of an event of the outbox. Bytes that are not UTF-8 are in
+// base64.
 type piece struct {
 	Type   delegation.EventType `json:"type"`
 	Text   string               `json:"text,omitempty"`
 	Base64 []byte               `json:"base64,omitempty"`
 }
 
-// piecesOf is what came in one piece; a gap lies before its bytes.
+// piecesOf returns one part of the output as JSON pieces. A gap comes before the bytes that follow it.
 func piecesOf(o control.Output) (all []piece) {
 	if o.Gap {
 		all = append(all, piece{Type: delegation.EventGap})

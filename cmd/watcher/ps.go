@@ -61,7 +61,7 @@ appear in, how many are ready and wanted, the memory that they take, how many ru
 	}
 }
 
-// names prints what names a run: its subagent, if that is a valid one, and its key.
+// names prints all words that can name a run: the subagents with a valid id, each once, and the keys.
 func (a *app) names(runs []control.Run) {
 	var all []string
 	for _, r := range runs {
@@ -109,11 +109,11 @@ func (a *app) list(runs []control.Run, q control.Query, quiet bool) error {
 	return nil
 }
 
-// sayNotices says what keeps a running watcher from its work.
+// sayNotices tells the operator what keeps a running watcher from its work.
 func (a *app) sayNotices(ctx context.Context, s control.Service) {
 	status, err := s.Status(ctx)
 	if err != nil {
-		return // none runs; the journal was shown
+		return // no watcher runs, and the list came from the journal
 	}
 	for _, box := range status.Outboxes {
 		if box.Trouble != "" {
@@ -125,15 +125,16 @@ func (a *app) sayNotices(ctx context.Context, s control.Service) {
 	}
 }
 
-// shownKey is how much of a key is shown: enough to name a run by.
+// shownKey is how many characters of a key are shown. They are enough to name a run by.
 const shownKey = 12
 
-// shownName is how much of an outbox's name is shown; those of watcher run --dir end in a hash.
+// shownName is how many characters of an outbox's name are shown. The names that watcher run --dir makes end in a hash.
 const shownName = 14
 
 func (a *app) table(runs []control.Run, now time.Time) { a.Out.List(runRows(runs, now)) }
 
-// runRows are a head and a row for each run. What others wrote is on one line, and without control characters.
+// runRows returns a head and a row for each run. It puts texts that others wrote on one line, without control
+// characters.
 func runRows(runs []control.Run, now time.Time) [][]cli.Cell {
 	spends := slices.ContainsFunc(runs, hasModel)
 	tree := slices.ContainsFunc(runs, func(r control.Run) bool { return r.ParentRun != "" })
@@ -165,7 +166,7 @@ func runRows(runs []control.Run, now time.Time) [][]cli.Cell {
 	return rows
 }
 
-// parentOf is the subagent with whose run a run ends.
+// parentOf returns the parent subagent of a run, or "-". The run ends when its parent's run ends.
 func parentOf(r control.Run) string {
 	if r.ParentRun == "" {
 		return "-"
@@ -173,7 +174,7 @@ func parentOf(r control.Run) string {
 	return cli.OneLine(r.Parent)
 }
 
-// workspaceBytes is what a run's workspace holds, or held at its end; 0 where that is not known.
+// workspaceBytes returns how much a run's workspace holds, or held at the run's end. It returns 0 if that is not known.
 func workspaceBytes(r control.Run) int64 {
 	if r.Usage == nil {
 		return 0
@@ -183,7 +184,7 @@ func workspaceBytes(r control.Run) int64 {
 
 func hasModel(r control.Run) bool { return r.Usage != nil && r.Usage.Model != nil }
 
-// inShort is what a run has spent on its model, in money where it has a price.
+// inShort returns how much a run has spent on its model: money if the model has a price, otherwise tokens.
 func inShort(r control.Run) string {
 	switch {
 	case !hasModel(r):
@@ -194,7 +195,7 @@ func inShort(r control.Run) string {
 	return fmt.Sprintf("%d tokens", r.Usage.Model.InputTokens+r.Usage.Model.OutputTokens)
 }
 
-// stateOf says in a few words where a run stands.
+// stateOf tells the state of a run in a few words.
 func stateOf(r control.Run, now time.Time) cli.Cell {
 	switch {
 	case r.Stranded != "" && r.State != delegation.StateEnded:

@@ -47,7 +47,7 @@ func shelfRow(launcher string, s control.Shelf) []cli.Cell {
 	return append(row, cli.Row(fmt.Sprintf("%.1f MiB", float64(s.Memory)/(1<<20)), fmt.Sprint(s.Used), fmt.Sprint(s.Missed), cli.Age(s.Oldest.Round(time.Second)))...)
 }
 
-// sayPools says why there are fewer than there might be.
+// sayPools tells the operator why fewer sandboxes are made ahead than there could be.
 func (a *app) sayPools(pools []control.Pool) {
 	for _, pool := range pools {
 		if pool.Off != "" {

@@ -12,8 +12,8 @@ import (
 	"torno/internal/control"
 )
 
-// watchRuns shows runs once a second: on a terminal in the place of the last ones. Elsewhere, and with JSON, a run is printed when it
-// is new or stands elsewhere than before. An interrupt is how one ends a look.
+// watchRuns lists runs once a second. On a terminal it repaints the list. Elsewhere, and with JSON, it prints a run
+// when the run is new or its state has changed. An interrupt ends it without an error.
 func (a *app) watchRuns(ctx context.Context, q control.Query) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -46,7 +46,7 @@ func (a *app) watchRuns(ctx context.Context, q control.Query) error {
 	}
 }
 
-// repaint draws the runs that fit over what the terminal shows.
+// repaint draws as many runs as fit, over the earlier list on the terminal.
 func (a *app) repaint(runs []control.Run, now time.Time) {
 	width, height := a.Out.Size()
 	if width < 1 || height < 1 {
@@ -56,14 +56,15 @@ func (a *app) repaint(runs []control.Run, now time.Time) {
 	io.WriteString(a.Out, frame(lines, a.Out.Paint)+"\r\n")
 }
 
-// watched is where runs stood when they were printed last, by their keys.
+// watched maps the key of each run to its state when it was printed last.
 type watched map[string]cli.Cell
 
-// news are the runs that are new or stand elsewhere, the oldest first. One that is no longer listed is forgotten.
+// news returns the runs that are new or whose state has changed, the oldest first. It forgets runs that are no longer
+// listed.
 func (w *watched) news(runs []control.Run) (changed []control.Run) {
 	now := watched{}
 	for _, r := range runs {
-		// The time that it runs is no news.
+		// Taken at the run's start, the state does not change with the time that the run takes.
 		now[r.Key] = stateOf(r, r.Started)
 		if before, ok := (*w)[r.Key]; !ok || before != now[r.Key] {
 			changed = append(changed, r)

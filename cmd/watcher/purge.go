@@ -77,7 +77,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	return nil
 }
 
-// confirm asks the operator, where there is a terminal.
+// confirm asks the operator, if there is a terminal and yes is not given.
 func (a *app) confirm(i *serve.Installation, yes bool) error {
 	switch {
 	case yes:
@@ -91,7 +91,7 @@ func (a *app) confirm(i *serve.Installation, yes bool) error {
 	return errors.New("nothing was removed")
 }
 
-// says asks the operator at the terminal. No word is a no.
+// says reports whether the operator answers yes at the terminal. An empty answer means no.
 func (a *app) says(question string) bool {
 	fmt.Fprint(a.Errors, question, " [y/N] ")
 	answer, _ := bufio.NewReader(a.In).ReadString('\n')

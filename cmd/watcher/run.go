@@ -76,7 +76,7 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep, wait bool) error {
 	case a.source.config != "":
 		o.Reload = read
 		signal.Notify(signals, syscall.SIGHUP)
-	case signal.Ignored(syscall.SIGHUP): // as nohup has it
+	case signal.Ignored(syscall.SIGHUP): // nohup does this
 		o.MakeOutbox = true
 	default:
 		o.MakeOutbox = true
@@ -86,7 +86,7 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep, wait bool) error {
 	return a.pasteable(serve.Run(ctx, o))
 }
 
-// read reads the configuration, at the start and for every HUP.
+// read reads the configuration, at the start and again for every HUP.
 func (a *app) read(args cli.Args, keep bool) (configs.Config, *slog.Logger, error) {
 	config, warnings, err := a.source.load(args)
 	if err != nil {

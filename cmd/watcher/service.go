@@ -17,7 +17,7 @@ import (
 	"torno/internal/trust"
 )
 
-// serviceOptions are what the command is given.
+// serviceOptions holds the options of the command service.
 type serviceOptions struct {
 	user, print bool
 	config      string
@@ -57,7 +57,7 @@ has not been tried on a Mac yet. A file that this command did not write is never
 	}
 }
 
-// servicePlan is the service for the program that runs now, which other users must not be able to exchange.
+// servicePlan returns the plan of a service that runs this program from the place where it lies now.
 func (a *app) servicePlan(o serviceOptions) (service.Plan, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -95,7 +95,8 @@ func (a *app) install(ctx context.Context, plan service.Plan, show bool) error {
 	return cli.Hint(a.runAll(ctx, plan.Start), plan.Reason)
 }
 
-// mayServe makes sure that a service would start: its configuration loads, and no other user can exchange that or its programs.
+// mayServe returns an error if a service would not start: if its configuration does not load, or if another user can
+// replace the configuration or the program.
 func (a *app) mayServe(config string, person bool) error {
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
 		return cli.Hint(fmt.Errorf("there is no configuration %s", config), "make one, and an outbox: "+firstConfiguration(config, a.Env("HOME"), person))
@@ -109,15 +110,15 @@ func (a *app) mayServe(config string, person bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := trust.Places().Follow(own); err != nil { // the owner of this program is not enough: the service is root's
+	if _, err := trust.Places().Follow(own); err != nil { // it is not enough to trust the program's owner: the service runs as root
 		return cli.Hint(fmt.Errorf("it would be a service of another user's: %w", err),
 			"have the program where only you and root may write: sudo make install")
 	}
 	return nil
 }
 
-// firstConfiguration is the line to paste where there is none: it makes all that the configuration names. The system's service has the outbox
-// for the usual user of an agent's container.
+// firstConfiguration returns a line to paste if there is no configuration. The line makes the configuration, and the
+// directories that it names. For the system's service the outbox belongs to the usual user of an agent's container.
 func firstConfiguration(config, home string, person bool) string {
 	outbox, owner := filepath.Join(home, "outbox"), ""
 	if !person {
@@ -148,7 +149,7 @@ func (a *app) uninstall(ctx context.Context, plan service.Plan, show bool) error
 	return a.runAll(ctx, plan.Forget)
 }
 
-// serviceStatus prints what the manager says, which is for people.
+// serviceStatus prints the state of the unit and, for people, the service manager's own report.
 func (a *app) serviceStatus(ctx context.Context, plan service.Plan, show bool) error {
 	if show {
 		return a.printCommands([][]string{plan.Ask})

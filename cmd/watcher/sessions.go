@@ -67,7 +67,7 @@ func (a *app) listSessions(state string) error {
 	return a.Out.Err()
 }
 
-// exportSession writes a bundle, but not to a terminal: a child has written the bytes.
+// exportSession writes a session to standard output. It refuses a terminal, because a child has written the bytes.
 func (a *app) exportSession(state, id string) error {
 	if a.Out.Terminal {
 		return cli.Hint(errors.New("a session is no text for a terminal"), "send it to a file: watcher sessions export "+id+" > FILE")

@@ -51,7 +51,7 @@ func oneReference(command string, args cli.Args) (string, error) {
 	return all[0], nil
 }
 
-// show prints a run for people. Text of strangers is on one line, or has a bar before each line.
+// show prints a run for people. It puts a stranger's text on one line, or a bar before each of its lines.
 func (a *app) show(r control.Run) {
 	a.Out.Table("", facts(r))
 	for _, stream := range []struct{ name, text string }{{"standard output", r.StdoutTail}, {"standard error", r.StderrTail}} {
@@ -136,7 +136,7 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	return rows
 }
 
-// questionText tells a question, and who decided it and when.
+// questionText describes a question: the call, and who decided it, how and when.
 func questionText(q control.Asked) string {
 	clock := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 	text := strings.TrimSpace(q.Tool+" "+q.Arguments) + ", asked " + clock(q.AskedAt)
@@ -154,7 +154,7 @@ func questionText(q control.Asked) string {
 	return text
 }
 
-// parentInFull is what a request said of its parent, and which run it meant.
+// parentInFull returns the parent that a request named, and the run that it meant.
 func parentInFull(r control.Run) string {
 	switch {
 	case r.Parent == "":
@@ -165,7 +165,7 @@ func parentInFull(r control.Run) string {
 	return fmt.Sprintf("%s, run %s; it stands at depth %d", r.Parent, r.ParentRun[:min(shownKey, len(r.ParentRun))], r.Depth)
 }
 
-// attested says whether the host looked at the sandbox before the agent ran. Then it lists what the host saw.
+// attested tells whether the host looked at the sandbox before the agent ran, and if not, why.
 func attested(a *sandbox.Attestation) string {
 	switch {
 	case a == nil:
@@ -191,7 +191,7 @@ func phases(t *delegation.Timings) string {
 		ms(t.Total), ms(t.Admit), ms(t.Queue), ms(t.Create), ms(t.Start), ms(t.Run))
 }
 
-// ms is a number of milliseconds as people read it.
+// ms writes a number of milliseconds for people, with a sensible unit.
 func ms(milliseconds float64) string {
 	d := time.Duration(milliseconds * float64(time.Millisecond))
 	switch {
@@ -203,7 +203,7 @@ func ms(milliseconds float64) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-// spent is what went through the model gateway.
+// spent tells how much a run has used of its model through the gateway.
 func spent(m *delegation.ModelUsage) string {
 	text := fmt.Sprintf("%d requests to its model, with %d tokens in and %d out", m.Requests, m.InputTokens, m.OutputTokens)
 	if m.Money != "" {

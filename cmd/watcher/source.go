@@ -13,7 +13,7 @@ import (
 	"torno/sandbox"
 )
 
-// source is where the configuration comes from: a file, or flags for one directory.
+// source is the origin of the configuration: a file, or flags for one directory.
 type source struct {
 	launchers launcher.List
 	config    string
@@ -21,11 +21,11 @@ type source struct {
 
 	agent, model string
 	machine      installed.Machine
-	found        installed.Agent // for agent
-	keyFile      string          // where its key lies for a trial; "" is the state
+	found        installed.Agent // the agent that --agent names
+	keyFile      string          // the file with its key, for a trial; "" is the usual one in the state directory
 }
 
-// options are the options of commands that need a configuration.
+// options returns the options of commands that need a configuration.
 func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
 		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
@@ -42,7 +42,7 @@ func (s *source) options() []cli.Option {
 	}...)
 }
 
-// packagesOption names registries, with commas between them.
+// packagesOption returns the option --packages, which takes names of registries with commas between them.
 func packagesOption(to *[]string, with string) cli.Option {
 	return cli.Option{
 		Name: "packages", Value: "LIST", Words: configs.Registries(),
@@ -62,7 +62,7 @@ func acceptable() (words []string) {
 	return words
 }
 
-// place are the options that tell which installation is meant.
+// place returns the options that name an installation.
 func (s *source) place() []cli.Option {
 	return []cli.Option{
 		{Name: "config", Value: "FILE", Help: "the configuration", Set: cli.Text(&s.config)},
@@ -71,7 +71,7 @@ func (s *source) place() []cli.Option {
 	}
 }
 
-// again are the options of place as they were given, for a command that is to be repeated.
+// again returns the options of place as they were given, for a command that the operator is to repeat.
 func (s *source) again() string {
 	words := ""
 	for _, o := range []struct{ name, value string }{{"--config", s.config}, {"--dir", s.local.Dir}, {"--state", s.local.State}} {
@@ -82,7 +82,8 @@ func (s *source) again() string {
 	return words
 }
 
-// flagsOfDir are given although a file says all of that.
+// flagsOfDir returns the given flags that only go with --dir. With a file they are a mistake: the file decides all
+// that.
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
@@ -122,7 +123,7 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 	return c, warnings, asConfigError(err, s.config)
 }
 
-// noWords refuses operands before "--".
+// noWords returns an error if there are operands before "--".
 func noWords(command string, args cli.Args) error {
 	if len(args.Words) == 0 {
 		return nil
@@ -133,7 +134,7 @@ func noWords(command string, args cli.Args) error {
 	}
 }
 
-// absolute is a path as it is from here.
+// absolute makes a path absolute, from the working directory. An empty path stays empty.
 func absolute(path string) (string, error) {
 	if path == "" {
 		return "", nil

@@ -74,7 +74,7 @@ func (a *app) spec(config configs.Config, outbox, file string) error {
 	return err
 }
 
-// outboxNamed is the number of an outbox; "" names the only one.
+// outboxNamed returns the index of an outbox; "" names the only one.
 func outboxNamed(config configs.Config, name string) (int, error) {
 	var names []string
 	for i, o := range config.Outboxes {
@@ -89,7 +89,7 @@ func outboxNamed(config configs.Config, name string) (int, error) {
 	return 0, cli.Unknown("outbox", name, names)
 }
 
-// readRequest reads a file as the watcher does: only a regular one, and not more of it than is allowed.
+// readRequest reads a request as the watcher does: only a regular file, and not more bytes than the limit.
 func (a *app) readRequest(file string, limit int64) ([]byte, error) {
 	if file == "-" {
 		data, err := io.ReadAll(io.LimitReader(a.In, limit+1))

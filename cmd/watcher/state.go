@@ -27,7 +27,8 @@ import (
 // unitState is the state directory of the unit in contrib.
 const unitState = "/var/lib/torno"
 
-// stateDir returns the state directory that a command works on: the one that was named, or the only one on this machine.
+// stateDir returns the state directory for a command: the one named by the operator, or else the only one on this
+// machine.
 func (a *app) stateDir(ctx context.Context) (string, error) {
 	switch s := a.source; {
 	case s.local.State != "":
@@ -116,10 +117,11 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	return do(operator)
 }
 
-// errNoState: the state directory has no journal.
+// errNoState is the error of a state directory without a journal.
 var errNoState = errors.New("no watcher has run with the state directory")
 
-// noState turns a missing state into an error. If a watcher serves the named outbox, the error names that watcher's owner.
+// noState turns a missing state into an error. If a watcher serves the named outbox, the error names that watcher's
+// owner.
 func (a *app) noState(state string) error {
 	err := fmt.Errorf("%w %s", errNoState, state)
 	for _, pid := range lock.Holders(a.source.local.Dir) {
@@ -146,14 +148,15 @@ func ownerOf(pid int) string {
 	return uid
 }
 
-// config loads the named configuration. Without a name it returns the least that is needed to reach the launchers.
+// config loads the configuration that the operator named. Otherwise it returns a bare one, which is enough to reach the
+// launchers.
 func (a *app) config() (configs.Config, error) {
 	if a.source.config == "" && a.source.local.Dir == "" {
 		return configs.Bare(a.launchers, a.Env), nil
 	}
 	s := a.source
 	if s.config != "" {
-		s.local.State = "" // it names the installation, and the file the launchers
+		s.local.State = "" // --state names the installation; from the file only the launchers are needed
 	}
 	c, _, err := s.load(cli.Args{})
 	return c, err

@@ -13,10 +13,10 @@ import (
 	"torno/internal/control"
 )
 
-// topPause is how often top looks.
+// topPause is the pause between two looks of top at the watcher.
 const topPause = time.Second
 
-// topRuns is how many runs it asks for.
+// topRuns is how many runs top asks for.
 const topRuns = 200
 
 func (a *app) topCommand() cli.Command {
@@ -53,7 +53,7 @@ of it is printed once, without the child's lines.`,
 	}
 }
 
-// looked is what one look at the watcher found.
+// looked holds the findings of one look at the watcher.
 type looked struct {
 	status    control.Status
 	runs      []control.Run
@@ -73,7 +73,7 @@ func look(ctx context.Context, s control.Service, all bool) (l looked) {
 	return l
 }
 
-// plainWidth is for a reader that is no terminal and cuts nothing.
+// plainWidth is the width if standard output is not a terminal: wide enough that nothing is cut.
 const plainWidth = 1000
 
 func (a *app) topOnce(l looked) {
@@ -82,15 +82,15 @@ func (a *app) topOnce(l looked) {
 	}
 }
 
-// live is top on a terminal. One goroutine owns it; others send.
+// live is top on a terminal. One goroutine owns it; others send to its channels.
 type live struct {
 	service control.Service
 	shown   snapshot
-	width   int // of the terminal, as it was drawn
+	width   int // of the terminal, as drawn last
 	height  int
 	all     bool
 	looks   chan looked
-	asked   chan bool // whether ended runs are wanted from now on
+	asked   chan bool // whether to show ended runs too from now on
 	said    chan string
 	follow  follower
 }
@@ -130,7 +130,7 @@ func (a *app) topLive(ctx context.Context, service control.Service, first looked
 	}
 }
 
-// keepLooking looks once a second, and at once when something else is wanted.
+// keepLooking looks at the watcher once a second, and at once when the operator switches ended runs on or off.
 func (l *live) keepLooking(ctx context.Context) {
 	tick := time.NewTicker(topPause)
 	defer tick.Stop()
@@ -150,7 +150,7 @@ func (l *live) keepLooking(ctx context.Context) {
 	}
 }
 
-// see takes in what was looked at. The chosen run stays chosen as long as it is listed.
+// see takes over the findings of a look. The chosen run stays chosen as long as it is listed.
 func (l *live) see(seen looked) {
 	l.shown.trouble = ""
 	if seen.err != nil {
@@ -166,11 +166,11 @@ func (l *live) see(seen looked) {
 		return
 	}
 	if at := l.shown.runs[l.shown.at()].Key; at != l.shown.chosen {
-		l.shown.chosen, l.shown.asking = at, false // never another run than the one that the question names
+		l.shown.chosen, l.shown.asking = at, false // drop the question: it was about the run that is gone
 	}
 }
 
-// press does what a key says, and says whether that is to leave.
+// press acts on a key, and reports whether top is to end.
 func (l *live) press(ctx context.Context, key topKey) (leave bool) {
 	asking := l.shown.asking
 	l.shown.said, l.shown.asking = "", false
@@ -192,7 +192,7 @@ func (l *live) press(ctx context.Context, key topKey) (leave bool) {
 		l.all = !l.all
 		select {
 		case l.asked <- l.all:
-		default: // an earlier wish is not heard yet; the next press has another chance
+		default: // the earlier wish still waits to be read; the operator can press again
 			l.all = !l.all
 		}
 	case key == 'p':
@@ -212,7 +212,7 @@ func (l *live) choose(step int) {
 	}
 }
 
-// cancel ends the chosen run. What became of it is said when it is dead.
+// cancel ends the chosen run, and shows the result when the run is dead.
 func (l *live) cancel(ctx context.Context) {
 	key := l.shown.chosen
 	l.shown.said = "cancelling " + key[:min(shownKey, len(key))]
@@ -224,7 +224,7 @@ func (l *live) cancel(ctx context.Context) {
 	})
 }
 
-// later does what may take its time, and then says what became of it.
+// later runs do in the background, because it may take long, and then shows the text that do returns.
 func (l *live) later(ctx context.Context, do func() string) {
 	go func() {
 		text := do()

@@ -8,7 +8,7 @@ import (
 	"torno/internal/control"
 )
 
-// What is kept of a child's output for a picture.
+// How much of a child's output is kept for a picture: so many lines, and so many bytes of each.
 const (
 	keptLines = 200
 	keptLine  = 2000
@@ -16,15 +16,15 @@ const (
 
 // follower keeps the last lines of one run's output.
 type follower struct {
-	changed chan struct{} // holds one hint that there is more
-	of      string        // the key that is followed, "" for none
+	changed chan struct{} // holds at most one hint that there is new output
+	of      string        // the key of the run that is followed, "" for none
 	end     context.CancelFunc
 
-	mu   *sync.Mutex // of the tail of the run that is followed now
+	mu   *sync.Mutex // guards tail
 	tail *tail
 }
 
-// lines are the last lines of a run. It is followed from the first call on that names it.
+// lines returns the last lines of a run. The first call for a run begins to follow it.
 func (f *follower) lines(ctx context.Context, service control.Service, key string) []string {
 	if key != f.of {
 		f.stop()
@@ -79,10 +79,10 @@ func (f *follower) stop() {
 	f.of, f.end, f.mu, f.tail = "", nil, nil, nil
 }
 
-// tail is the end of a text in lines, bounded in their number and length whatever comes.
+// tail is the end of a text, in lines. The number and the length of the lines are bounded.
 type tail struct {
 	whole []string
-	part  []byte // of the last line, which has not ended
+	part  []byte // the last line so far, until it ends
 }
 
 func (t *tail) add(data []byte) {

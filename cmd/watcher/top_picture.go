@@ -10,22 +10,22 @@ import (
 	"torno/internal/control"
 )
 
-// snapshot is all that the picture of top shows. The picture depends on nothing else, and on the size.
+// snapshot is all that the picture of top shows. The picture depends only on it and on the size of the terminal.
 type snapshot struct {
 	now     time.Time
 	status  control.Status
-	trouble string        // why the watcher cannot be asked, "" where it can
+	trouble string        // why the watcher cannot be asked, "" if it can
 	runs    []control.Run // newest first
 	chosen  string        // the key of a run, "" for none
-	tail    []string      // the last lines of the chosen one's output, as the child wrote them
-	asking  bool          // whether the chosen one is to be cancelled
-	said    string        // what became of the last key
+	tail    []string      // the last lines of the chosen run's output, as the child wrote them
+	asking  bool          // top asks the operator whether to cancel the chosen run
+	said    string        // the result of the last key
 
-	questions []control.Question // that wait, of all runs
-	deciding  *control.Question  // shown, and decided by the next key; nil for none
+	questions []control.Question // the questions that wait, of all runs
+	deciding  *control.Question  // the question that is shown and that the next key decides; nil for none
 }
 
-// The parts of a picture that are bounded whatever its height.
+// Bounds for parts of a picture, whatever its height.
 const (
 	shownBoxes   = 4
 	shownNotices = 3
@@ -38,8 +38,8 @@ const (
 	chosenLine  = cli.Colour("7") // inverted
 )
 
-// picture draws a snapshot into at most height lines of at most width characters, without a control character. A height of 0
-// is for a reader that is no terminal: everything is drawn once, and nothing of keys.
+// picture draws a snapshot into at most height lines of at most width characters, without control characters. A height
+// of 0 means that the reader is not a terminal: picture then draws every run, and no line about keys.
 func picture(s snapshot, width, height int) (lines []cli.Cell) {
 	lines = s.top()
 	if height == 0 {
@@ -71,7 +71,7 @@ func cut(lines []cli.Cell, width int) []cli.Cell {
 	return lines
 }
 
-// top is about the watcher and its outboxes.
+// top returns the lines about the watcher and its outboxes.
 func (s snapshot) top() []cli.Cell {
 	if s.trouble != "" {
 		return []cli.Cell{{Text: "watcher top   " + s.now.Format(time.TimeOnly), Colour: cli.Bold}, {Text: s.trouble, Colour: cli.Red}, {}}
@@ -86,7 +86,7 @@ func (s snapshot) top() []cli.Cell {
 	return append(append(lines, s.notices()...), cli.Cell{})
 }
 
-// pool is how many sandboxes are ready that were made ahead, "" where there are to be none.
+// pool tells how many sandboxes that were made ahead are ready, or returns "" if none are wanted.
 func (s snapshot) pool() string {
 	ready, wanted := 0, 0
 	for _, pool := range s.status.Pools {
@@ -100,7 +100,8 @@ func (s snapshot) pool() string {
 	return fmt.Sprintf("ready %s   ", outOf(ready, wanted))
 }
 
-// boxes are the loads of several outboxes; of a single one the first line says it.
+// boxes returns a line with the load of each outbox, if there are several. The load of a single one is in the first
+// line.
 func (s snapshot) boxes() (lines []cli.Cell) {
 	for i, box := range s.status.Outboxes {
 		if len(s.status.Outboxes) == 1 {
@@ -123,7 +124,8 @@ func outOf(n, most int) string {
 	return fmt.Sprintf("%d of %d", n, most)
 }
 
-// notices say what waits for the operator: what agents ask, and what keeps the watcher from its work.
+// notices returns lines about everything that waits for the operator: questions of agents, and troubles that keep the
+// watcher from its work.
 func (s snapshot) notices() (lines []cli.Cell) {
 	add := func(text string) { lines = append(lines, cli.Cell{Text: "! " + text, Colour: cli.Yellow}) }
 	for _, q := range s.questions {
@@ -143,7 +145,7 @@ func (s snapshot) notices() (lines []cli.Cell) {
 	return lines
 }
 
-// table is the head and as many runs as fit, the chosen one among them.
+// table returns the head and as many runs as fit, the chosen run among them.
 func (s snapshot) table(room, width int) (lines []cli.Cell) {
 	if len(s.runs) == 0 {
 		return []cli.Cell{{Text: "nothing runs", Colour: cli.Dim}}
@@ -167,7 +169,7 @@ func (s snapshot) table(room, width int) (lines []cli.Cell) {
 	return lines
 }
 
-// at is the place of the chosen run, 0 where it is not there.
+// at returns the index of the chosen run, or 0 if it is not listed.
 func (s snapshot) at() int {
 	for i, r := range s.runs {
 		if r.Key == s.chosen {
@@ -177,7 +179,7 @@ func (s snapshot) at() int {
 	return 0
 }
 
-// aligned are rows as lines of text.
+// aligned returns rows as lines of text, with the cells in columns.
 func aligned(rows [][]cli.Cell) (lines []string) {
 	var widths []int
 	for _, row := range rows {
@@ -198,7 +200,7 @@ func aligned(rows [][]cli.Cell) (lines []string) {
 	return lines
 }
 
-// below is what stands below the table: the question that is to be decided, or the chosen child's output.
+// below returns the lines below the table: the question that is to be decided, or else the chosen child's output.
 func (s snapshot) below(room, width int) []cli.Cell {
 	if s.deciding != nil {
 		return s.asked(width)[:room]
@@ -206,7 +208,8 @@ func (s snapshot) below(room, width int) []cli.Cell {
 	return s.output(room, width)
 }
 
-// output is the end of what the chosen child wrote. Each line has a bar before it, so that none passes for one of ours.
+// output returns the end of the chosen child's output. Each line has a bar before it, so that nobody takes it for a
+// line of top itself.
 func (s snapshot) output(room, width int) []cli.Cell {
 	name := ""
 	if i := s.at(); i < len(s.runs) {
@@ -223,7 +226,7 @@ func (s snapshot) output(room, width int) []cli.Cell {
 	return lines
 }
 
-// foot is the last line: a question, what became of the last key, or the keys.
+// foot returns the last line: a question, the result of the last key, or the list of keys.
 func (s snapshot) foot(width, height int) cli.Cell {
 	if s.deciding != nil {
 		return s.decideFoot(width, height)

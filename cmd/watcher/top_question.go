@@ -15,7 +15,7 @@ const (
 	topPartial = "not all of it is shown, so only n: no. Else: watcher approve %s %s"
 )
 
-// question is the first question of the chosen run that waits, nil where it asks none.
+// question returns the first waiting question of the chosen run, or nil if there is none.
 func (s snapshot) question() *control.Question {
 	for i := range s.questions {
 		if s.chosen != "" && s.questions[i].Key == s.chosen {
@@ -25,7 +25,7 @@ func (s snapshot) question() *control.Question {
 	return nil
 }
 
-// waits says whether a question that was shown still waits, about the same call.
+// waits reports whether a question that was shown still waits, about the same call.
 func (s snapshot) waits(q control.Question) bool {
 	for _, other := range s.questions {
 		if other.Key == q.Key && other.Approval == q.Approval && other.Digest == q.Digest {
@@ -35,14 +35,14 @@ func (s snapshot) waits(q control.Question) bool {
 	return false
 }
 
-// asked are the lines of the question that is to be decided. They are the child's words, each behind a bar.
+// asked returns the lines of the question that is to be decided. They hold the child's words, each line behind a bar.
 func (s snapshot) asked(width int) []cli.Cell {
 	q := s.deciding
 	head := fmt.Sprintf("-- %s asks, %s until it is denied ", cli.Cut(cli.OneLine(q.Subagent), 40), cli.Age(q.ExpiresAt.Sub(s.now)))
 	lines := []cli.Cell{{Text: head + strings.Repeat("-", max(0, width-utf8.RuneCountInString(head))), Colour: cli.Dim}}
 	text := []rune(cli.OneLine(q.Tool) + " " + argumentsText(*q))
 	room := max(width-len("| "), 1)
-	if len(string(text)) > len(text) { // terminals draw some characters twice as wide, and then the end of a line is not seen
+	if len(string(text)) > len(text) { // terminals draw some characters with double width, which would hide the end of the line
 		room = max(room/2, 1)
 	}
 	for ; len(text) > 0; text = text[min(room, len(text)):] {
@@ -51,16 +51,18 @@ func (s snapshot) asked(width int) []cli.Cell {
 	return lines
 }
 
-// showsAll says whether a picture of this size has the whole call that is to be decided. What is hidden may be what counts.
+// showsAll reports whether a picture of this size shows the whole call that is to be decided. It matters because the
+// hidden part may be the important one.
 func (s snapshot) showsAll(width, height int) bool {
 	asked := s.asked(width)
 	return !s.deciding.Cut && width >= 40 && len(asked) <= s.roomBelow(height)
 }
 
-// roomBelow is how many lines there are below the table, where that has its head and one run, and above the last line.
+// roomBelow returns how many lines are free between the table and the last line, if the table is only its head and one
+// run.
 func (s snapshot) roomBelow(height int) int { return height - len(s.top()) - 3 }
 
-// decideFoot asks the operator.
+// decideFoot returns the last line while a question is shown. It offers y only if the whole call is visible.
 func (s snapshot) decideFoot(width, height int) cli.Cell {
 	if s.showsAll(width, height) {
 		return cli.Cell{Text: fmt.Sprintf(topDecide, cli.Cut(cli.OneLine(s.deciding.Subagent), 30)), Colour: cli.Yellow}
@@ -68,7 +70,7 @@ func (s snapshot) decideFoot(width, height int) cli.Cell {
 	return cli.Cell{Text: fmt.Sprintf(topPartial, s.deciding.Key[:min(shownKey, len(s.deciding.Key))], nameOf(*s.deciding)), Colour: cli.Yellow}
 }
 
-// pressDeciding is press while a question is shown. Only y and n decide, and y only what can be seen.
+// pressDeciding acts on a key while a question is shown. Only y and n decide, and y only if the whole call is visible.
 func (l *live) pressDeciding(ctx context.Context, key topKey) {
 	q, whole := *l.shown.deciding, l.shown.showsAll(l.width, l.height)
 	l.shown.deciding = nil
@@ -80,7 +82,8 @@ func (l *live) pressDeciding(ctx context.Context, key topKey) {
 	}
 }
 
-// decide decides a question as it was shown: its digest is that of the call that the operator has seen.
+// decide grants or denies a question. It sends the digest of the call that the operator has seen, so it cannot decide
+// another call.
 func (l *live) decide(ctx context.Context, q control.Question, grant bool) {
 	word := "denied"
 	if grant {

@@ -13,7 +13,8 @@ import (
 	"torno/internal/cli"
 )
 
-// What a terminal is told. Lines that are too wide for it, because characters are, do not wrap.
+// Control sequences for the terminal. They turn wrapping off, because a line with double-width characters may be too
+// wide.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -22,7 +23,7 @@ const (
 	clearRest   = "\x1b[J"
 )
 
-// topKey is a key: a letter, or one of these.
+// topKey is a key: a letter, or one of the constants below.
 type topKey rune
 
 const (
@@ -32,7 +33,7 @@ const (
 	keyNone
 )
 
-// screen is a terminal that is drawn on, and read key by key, until close gives it back as it was.
+// screen is the terminal while top draws on it and reads single keys. close restores it.
 type screen struct {
 	out     *cli.Output
 	keys    chan topKey
@@ -55,14 +56,14 @@ func openScreen(in io.Reader, out *cli.Output) (*screen, error) {
 	}
 	signal.Notify(s.resized, syscall.SIGWINCH)
 	io.WriteString(out, enterScreen)
-	go s.read(file) // until the process ends: a read of a terminal cannot be called off
+	go s.read(file) // it runs until the process ends, because a read from a terminal cannot be cancelled
 	return s, nil
 }
 
 func (s *screen) close() {
 	signal.Stop(s.resized)
 	io.WriteString(s.out, leaveScreen)
-	_ = s.restore() // there is nothing left to do about a terminal that is gone
+	_ = s.restore() // nothing can be done if the terminal has gone
 }
 
 func (s *screen) read(in io.Reader) {
@@ -79,7 +80,7 @@ func (s *screen) read(in io.Reader) {
 	}
 }
 
-// keysOf are the keys of what a terminal sent at once. Keys that mean nothing to top are left out.
+// keysOf returns the keys in the bytes that a terminal sent at once. It leaves out keys that mean nothing to top.
 func keysOf(text string) (keys []topKey) {
 	for text != "" {
 		key, length := firstKey(text)
@@ -101,14 +102,14 @@ func firstKey(text string) (key topKey, length int) {
 	case c == 3 || c == 4: // Ctrl-C and Ctrl-D
 		return keyQuit, 1
 	case c == 0x1b:
-		return keyNone, len(text) // another key's sequence, none of whose letters is a key
+		return keyNone, len(text) // the sequence of some other key; its letters are not keys of top
 	case c >= 'a' && c <= 'z':
 		return topKey(c), 1
 	}
 	return keyNone, 1
 }
 
-// usual is a terminal that does not say its size.
+// The size that is assumed if the terminal does not tell its size.
 const usualWidth, usualHeight = 80, 24
 
 func (s *screen) size() (width, height int) {
@@ -123,8 +124,8 @@ func (s *screen) draw(shown snapshot, width, height int) {
 	io.WriteString(s.out, frame(picture(shown, width, height), s.out.Paint))
 }
 
-// frame are the bytes that put lines on a screen. Each line is cleared before it is written: behind a line that fills the terminal's width, the
-// cursor still stands on its last character, and to clear from there takes that away.
+// frame returns the bytes that put lines on a screen. It clears each line before it writes it, and not after: after a
+// line that fills the whole width the cursor still stands on the last character, and clearing would remove it.
 func frame(lines []cli.Cell, paint func(cli.Colour, string) string) string {
 	var all strings.Builder
 	all.WriteString(toTop)
