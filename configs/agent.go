@@ -15,7 +15,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// model is a profile's model: ROUTE, ROUTE/MODEL, or MODEL. What stands before the first slash is a route where there is one of that name.
+// model is a profile's model: ROUTE, ROUTE/MODEL, or MODEL. The text before the first slash is a route if the gateway
+// has a route of that name; otherwise it is part of the model's name.
 type model struct{ of *compile.Profile }
 
 func (v model) read(r *report, key string, n *yaml.Node) { text{&v.of.Model, 256}.read(r, key, n) }
@@ -24,7 +25,7 @@ func (v model) write() *yaml.Node {
 	return argumentNode(strings.Trim(v.of.ModelRoute+"/"+v.of.Model, "/"))
 }
 
-// completeAgent opens the route to the agent's model.
+// completeAgent splits the profile's model into route and model, and opens that route for the profile.
 func (c *Config) completeAgent(p *compile.Profile) {
 	name, rest, _ := strings.Cut(p.Model, "/")
 	if p.Agent == "" || !slices.Contains(c.Gateway.names(), name) {
@@ -36,10 +37,10 @@ func (c *Config) completeAgent(p *compile.Profile) {
 	}
 }
 
-// modelName is what models are called.
+// modelName matches the names that a model may have.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 
-// checkAgent holds a profile's agent against the routes to its model.
+// checkAgent checks the keys of a profile that depend on its agent, and that the agent reaches a model.
 func (c *Config) checkAgent(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
 	if p.Agent == "" {
@@ -63,7 +64,8 @@ func (c *Config) checkAgent(r *report, p *compile.Profile) {
 	c.checkSpeech(r, key, p)
 }
 
-// checkSpeech finds an agent without a route that speaks as it does. Where it has sockets instead, they may lead to a model.
+// checkSpeech reports an agent without a route that speaks one of its APIs. A profile with sockets and no routes
+// passes: a socket may lead to a model.
 func (c *Config) checkSpeech(r *report, key string, p *compile.Profile) {
 	speaks := agent.Find(p.Agent).Speaks
 	able := func(to *route.Route) bool { return to != nil && slices.Contains(speaks, string(to.API)) }
@@ -82,17 +84,17 @@ func (c *Config) checkSpeech(r *report, key string, p *compile.Profile) {
 	r.problem(key+".agent", "%s reaches no model; write gateway.routes with a route that speaks %s, and model: with its name", p.Agent, strings.Join(speaks, " or "))
 }
 
-// LocalAgent is the agent of a watcher that has no file. Its only route has its name.
+// LocalAgent is the agent of a watcher without a configuration file. It has one route to its model, named as the agent.
 type LocalAgent struct {
 	Name     string
-	Model    string   // "" is its own choice
-	Command  []string // none is its program, by PATH
+	Model    string   // "" leaves the choice to the agent
+	Command  []string // empty: the agent's program, found in PATH
 	Programs []compile.Programs
-	Route    func(keyFile string) map[string]any // to its model, where its key lies in a file
-	KeyFile  string                              // that file; "" is the state's
+	Route    func(keyFile string) map[string]any // makes the route to the model; keyFile holds the agent's key
+	KeyFile  string                              // the file with the key; "" is Config.KeyFile, in the state directory
 }
 
-// The times of an agent that nothing else is said of.
+// The default and the maximum timeout of a LocalAgent.
 const (
 	agentTime    = 15 * time.Minute
 	maxAgentTime = 2 * time.Hour
@@ -108,13 +110,14 @@ func (a *LocalAgent) fill(p *compile.Profile) {
 	}
 }
 
-// canHear says whether the agent takes messages only where it is told to, as it is told where its operator has said nothing of it.
+// canHear reports whether the agent takes its parent's messages only if the profile asks for them. A profile that Torno
+// makes itself, without an operator's word on it, then asks for them.
 func (a *LocalAgent) canHear() bool {
 	known := agent.Find(a.Name)
 	return known != nil && known.CanHear
 }
 
-// KeyFile is where a watcher without a file keeps the key of an agent, for the gateway.
+// KeyFile returns where a watcher without a configuration file keeps an agent's key, for the gateway.
 func (c Config) KeyFile(agent string) string {
 	return filepath.Join(c.State, GatewayName, agent+".key")
 }

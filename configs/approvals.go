@@ -13,7 +13,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// approvals is what a profile says about its agent's questions; nil where it says nothing, and its agent then asks nothing.
+// approvals is a profile's policy for the questions that its agent asks before it calls a tool. If the profile has no
+// such key, the policy is nil and the agent asks nothing.
 type approvals struct{ to **approval.Policy }
 
 func (v approvals) read(r *report, key string, n *yaml.Node) {
@@ -40,7 +41,8 @@ func (v approvals) write() *yaml.Node {
 	return v.keys().write()
 }
 
-// maxRules is how many rules a list of a policy may have. Each question is held against all of them.
+// maxRules is how many rules each list of a policy may have. It is bounded because each question is compared with all
+// of them.
 const maxRules = 256
 
 const ruleHint = "; write a list of {tool, argument, exact, words, under}"
@@ -76,7 +78,7 @@ func ruleSchema(rule *approval.Rule) value {
 	}
 }
 
-// completeApprovals fills in what a policy does not say.
+// completeApprovals fills in the defaults of a policy.
 func completeApprovals(p *compile.Profile) {
 	a := p.Approvals
 	if a == nil {
@@ -94,7 +96,7 @@ func completeApprovals(p *compile.Profile) {
 	}
 }
 
-// checkApprovals finds a policy without an agent that asks, and rules that match nothing as they are meant.
+// checkApprovals reports a policy whose agent never asks, and rules that cannot work as written.
 func checkApprovals(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name + ".approvals"
 	if p.Approvals == nil {
@@ -124,7 +126,7 @@ func checkRules(r *report, key string, rules []approval.Rule) {
 	}
 }
 
-// asksNothing says whether a word of a command has an agent ask for nothing, or ask another program.
+// asksNothing reports whether a word of the command makes the agent ask for nothing, or ask another program.
 func asksNothing(word string) bool {
 	for _, flag := range []string{
 		"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode", "--permission-prompt-tool", "--permission-prompts",

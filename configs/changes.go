@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Changes says in what another configuration differs, key by key: "outboxes.main.max_running: 4 → 8".
+// Changes returns the differences between c and another configuration, key by key: "outboxes.main.max_running: 4 → 8".
 func (c Config) Changes(to Config) []string {
 	was, is := flatten(c), flatten(to)
 	var keys []string
@@ -31,7 +31,7 @@ func (c Config) Changes(to Config) []string {
 	return changes
 }
 
-// flatten is a configuration as its keys, in dots, and their values. A list is one value.
+// flatten returns a configuration as a map from dotted keys to values. A list is one value.
 func flatten(c Config) map[string]string {
 	all := make(map[string]string)
 	flattenInto(all, "", c.schema().write())
@@ -51,7 +51,7 @@ func flattenInto(all map[string]string, key string, n *yaml.Node) {
 	}
 }
 
-// flow is a value on one line.
+// flow writes a value on one line.
 func flow(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:

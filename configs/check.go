@@ -9,7 +9,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// check reports everything that is wrong with a complete configuration and can be told without looking at the machine.
+// check reports every mistake in a complete configuration that can be found without looking at the machine.
 func (c *Config) check(r *report) {
 	c.checkInstallation(r)
 	for i := range c.Profiles {
@@ -30,11 +30,11 @@ func (c *Config) check(r *report) {
 	c.checkDirectories(r)
 }
 
-// checkInstallation is about what all outboxes share.
+// checkInstallation checks the keys that apply to all outboxes.
 func (c *Config) checkInstallation(r *report) {
 	switch {
 	case c.State == "" && (len(c.Outboxes) == 0 || c.Outboxes[0].Dir == ""):
-		// It would be derived from the outbox's directory. That this one is missing is said.
+		// State is derived from the outbox's directory, which is missing too. checkOutbox reports that.
 	case c.State == "" && len(c.Outboxes) > 1:
 		r.missing("state", "is missing; with more than one outbox it cannot be derived, write a directory for the journal")
 	case c.State == "":
@@ -71,7 +71,7 @@ func (c *Config) checkOutbox(r *report, o *Outbox) {
 	}
 }
 
-// checkOffers is about the profiles of an outbox.
+// checkOffers checks the list of profiles that an outbox offers.
 func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 	if len(o.Profiles) == 0 {
 		r.missing(key+".profiles", "is missing or empty; of several profiles say which are on offer here, the default one first")
@@ -84,7 +84,7 @@ func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 		at := fmt.Sprintf("%s.profiles[%d]", key, i)
 		switch {
 		case !slices.Contains(known, name) && r.misspelt("profiles"):
-			// The profiles stand under another word, which is said.
+			// The key profiles is misspelt, and that is already reported.
 		case !slices.Contains(known, name):
 			r.problem(at, "there is no profile %q%s", name, suggest(name, known))
 		case slices.Index(o.Profiles, name) < i:
@@ -93,7 +93,7 @@ func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 	}
 }
 
-// checkPaths makes sure that a path has one meaning in each of its views.
+// checkPaths reports a path that would have two meanings in one of its views (parent, here, engine).
 func checkPaths(r *report, key string, paths []compile.PathMap) {
 	for i, m := range paths {
 		at := fmt.Sprintf("%s.paths[%d]", key, i)

@@ -9,17 +9,17 @@ import (
 	"torno/internal/paths"
 )
 
-// systemTrees are the host's own. No request may name anything that is, holds or lies in one of them.
+// systemTrees are directories of the host's system. A request may name nothing that is, holds or lies in one of them.
 var systemTrees = []string{
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
 	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker",
 }
 
-// commonDirs are shared by all users: a directory below one is fine, the whole of one is not.
+// commonDirs are directories that all users share. A request may name a directory below one, but not the whole of it.
 var commonDirs = []string{"/", "/home", "/root", "/run", "/run/systemd", "/run/user", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
 
-// checkDirectories looks at how the directories lie to one another. Paths are compared as they are written; CheckHost
-// compares where they lead.
+// checkDirectories reports directories that lie within one another and must not. It compares the paths as they are
+// written; CheckHost also compares them with their links resolved.
 func (c *Config) checkDirectories(r *report) {
 	for i := range c.Outboxes {
 		o := &c.Outboxes[i]
@@ -40,7 +40,7 @@ func (c *Config) checkDirectories(r *report) {
 	}
 }
 
-// checkRoot is for one root of an outbox.
+// checkRoot checks one root of an outbox.
 func (c *Config) checkRoot(r *report, key string, o *Outbox, root string) {
 	c.checkDir(r, key, root)
 	if root == o.Dir {
@@ -53,7 +53,7 @@ func (c *Config) checkRoot(r *report, key string, o *Outbox, root string) {
 	}
 }
 
-// checkDir is for every directory that a parent reaches.
+// checkDir checks one directory that a parent reaches: an outbox or a root.
 func (c *Config) checkDir(r *report, key, dir string) {
 	if dir == "" {
 		return
@@ -94,7 +94,7 @@ func (c *Config) checkDir(r *report, key, dir string) {
 	}
 }
 
-// warnShared says which parents can see each other's work.
+// warnShared warns of allowed roots that two outboxes share: either parent can change the work of the other's children.
 func (c *Config) warnShared(r *report, key string, i int) {
 	o := &c.Outboxes[i]
 	for _, other := range c.Outboxes[:i] {
@@ -106,10 +106,12 @@ func (c *Config) warnShared(r *report, key string, i int) {
 	}
 }
 
-// runDir is where the watcher itself listens, as in the sandbox.
+// runDir is Torno's own directory: on the host root's watcher keeps the locks of outboxes there, and in a sandbox it
+// holds the files of the run.
 const runDir = "/run/torno"
 
-// sockets are the places of engines, and our own. They are kept from sandboxes whether or not an engine listens there today.
+// sockets returns the places where engines listen, and runDir. Sandboxes are kept from all of them, also from a place
+// where no engine listens today.
 func (c *Config) sockets() []string {
 	all := append(engines.Places(), runDir)
 	for _, socket := range c.EngineSockets() {

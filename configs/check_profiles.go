@@ -51,7 +51,7 @@ func checkCommand(r *report, key string, p *compile.Profile) {
 	}
 }
 
-// checkArtifacts refuses patterns that no file in a workspace can match.
+// checkArtifacts reports patterns that no file in a workspace can match.
 func checkArtifacts(r *report, key string, patterns []string) {
 	for i, pattern := range patterns {
 		at := fmt.Sprintf("%s.artifacts[%d]", key, i)
@@ -76,10 +76,11 @@ func checkTimeouts(r *report, key string, t compile.Timeouts) {
 	}
 }
 
-// secretName finds variables that usually hold what no child should have (I7).
+// secretName matches the names of variables that usually hold a secret, which no child should have (I7).
 var secretName = regexp.MustCompile(`(?i)(secret|token|passw|api_?key|private_?key|credential)`)
 
-// countOfTokens finds variables that hold how many tokens a model may use, as CLAUDE_CODE_MAX_OUTPUT_TOKENS does.
+// countOfTokens matches NAME=VALUE where the variable is a number of tokens that a model may use, such as
+// CLAUDE_CODE_MAX_OUTPUT_TOKENS. Such a variable is no secret.
 var countOfTokens = regexp.MustCompile(`(?i)^[a-z_]*_tokens=[0-9]{1,9}$`)
 
 func checkEnv(r *report, key string, env map[string]string) {
@@ -122,12 +123,13 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 	}
 }
 
-// ownsPath says whether a path lies where only the watcher and its gateway have anything.
+// ownsPath reports whether a path lies in a directory that belongs to the watcher or its gateway.
 func (c *Config) ownsPath(path string) bool {
 	return slices.ContainsFunc([]string{c.State, c.Gateway.State, runDir}, func(dir string) bool { return dir != "" && paths.Within(dir, path) })
 }
 
-// reaches says through which of its directories the parent of an outbox can write at a path, or "".
+// reaches names the directory through which the outbox's parent can write at the path. It returns "" if the parent
+// cannot write there.
 func (o *Outbox) reaches(p string) string {
 	if paths.Within(o.Dir, p) {
 		return "outbox " + o.Name

@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// field is a key of an object and what stands there.
+// field is a key of an object, with its value.
 type field struct {
 	key   string
 	value value
@@ -60,7 +60,8 @@ func (o object) write() *yaml.Node {
 	return node
 }
 
-// eachPair calls each for every pair of a mapping, notes each key's line, and refuses a key that is there twice.
+// eachPair calls each for every pair of a mapping. It notes the line of each key, and reports a key that is there
+// twice.
 func eachPair(r *report, key string, n *yaml.Node, each func(name, at string, inner *yaml.Node)) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, at := n.Content[i], join(key, n.Content[i].Value)
@@ -78,7 +79,7 @@ func eachPair(r *report, key string, n *yaml.Node, each func(name, at string, in
 	}
 }
 
-// join appends a key. A key that a stranger wrote cannot pretend to be several.
+// join appends a name to a key. It quotes a name that could pass for several keys, such as one with a dot.
 func join(key, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[\n") || len(name) > 80 {
 		name = fmt.Sprintf("%.80q", name)
@@ -94,7 +95,7 @@ type list[T any] struct {
 	to   *[]T
 	max  int
 	item func(*T) value
-	hint string // what to write instead of a single word
+	hint string // ends the error about a value that is no list: how to write one
 }
 
 func (v list[T]) read(r *report, key string, n *yaml.Node) {
@@ -106,7 +107,7 @@ func (v list[T]) read(r *report, key string, n *yaml.Node) {
 		r.problem(key, "has %d entries, at most %d are allowed", len(n.Content), v.max)
 		return
 	}
-	*v.to = slices.Grow([]T(nil), len(n.Content))[:len(n.Content)] // none is nil, as it is where nothing is written
+	*v.to = slices.Grow([]T(nil), len(n.Content))[:len(n.Content)] // an empty list is nil, as if the key were not there
 	for i, inner := range n.Content {
 		at := fmt.Sprintf("%s[%d]", key, i)
 		r.lines[at] = inner.Line
@@ -132,10 +133,10 @@ func (v list[T]) write() *yaml.Node {
 	return node
 }
 
-// names are the keys of profiles and outboxes. They become labels and lines of a journal.
+// nameForm matches the names of profiles and outboxes. It is narrow because names become labels and lines of a journal.
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// named is a mapping from names to things, kept in its order.
+// named is a mapping from names to things. It keeps the order of the file.
 type named[T any] struct {
 	to   *[]T
 	make func(name string) T
@@ -177,7 +178,7 @@ func (v named[T]) write() *yaml.Node {
 	return node
 }
 
-// literals are environment variables.
+// literals is a mapping from environment variables to their values.
 type literals struct{ to *map[string]string }
 
 var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)

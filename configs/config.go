@@ -9,25 +9,26 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Examples holds examples/*.yaml: minimal.yaml, full.yaml with every key explained, and one for each kind of agent.
+// Examples holds examples/*.yaml, among them minimal.yaml, full.yaml, which explains every key, and one for each kind
+// of agent.
 //
 //go:embed examples/*.yaml
 var Examples embed.FS
 
-// Config is everything that a watcher is told. All paths are absolute and as the watcher sees them, unless said
-// otherwise. A Config from Parse, Load or Local is complete and valid.
+// Config is the whole configuration of a watcher. Unless said otherwise, paths are absolute and as the watcher sees
+// them. A Config from Parse, Load or Local is complete and valid.
 type Config struct {
 	State      string // the directory of the journal and the control socket
-	MaxRunning int    // of all outboxes together
-	Queue      int    // requests that wait, of one outbox that does not say otherwise
+	MaxRunning int    // the most runs at a time, of all outboxes together
+	Queue      int    // the most requests that wait in one outbox; an outbox may have its own bound
 	UIDs       UIDs
 	Mounts     MountMode
-	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
+	Accept     []sandbox.GuaranteeKey // limits that a start normally demands, and that this operator does without
 	Disk       Disk
 	Pool       Pool
-	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
+	Init       string // the program sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
-	Metrics    string // "127.0.0.1:9464", where numbers are shown beside the control socket; "" for nowhere
+	Metrics    string // an address such as "127.0.0.1:9464" for metrics; "" shows them only at the control socket
 	Retention  Retention
 	Shutdown   Shutdown
 	Gateway    Gateway
@@ -35,51 +36,52 @@ type Config struct {
 	Outboxes   []Outbox          // in the order of the file
 
 	launchers launcher.List
-	file      string                       // its own, as Load was told; "" where there is none
-	cpus      int                          // of the machine
-	settings  map[string]launcher.Settings // of each of them, by its name
+	file      string                       // the configuration's file, as Load was told; "" without a file
+	cpus      int                          // the machine's number of processors
+	settings  map[string]launcher.Settings // the settings of each launcher, by its name
 }
 
-// UIDs is the range from which each sandbox gets a uid and a gid of its own, and the gateway that the watcher keeps another one. No user of
-// the host may have an id in it.
+// UIDs is a range of ids. Each sandbox gets a uid and a gid of its own from it, and so does the gateway that the
+// watcher keeps. No user of the host may have an id in the range.
 type UIDs struct {
 	First int64
 	Count int64
 }
 
-// Gateway is the id of the gateway: the one behind those of the sandboxes, of which the one in slot n, counted from 1, has First+n.
+// Gateway returns the gateway's id. The sandbox in slot n, counted from 1, has the id First+n; the gateway has the next
+// id after the last slot.
 func (u UIDs) Gateway() int64 { return u.First + u.Count + 1 }
 
-// Last is the highest id of the range.
+// Last returns the highest id of the range.
 func (u UIDs) Last() int64 { return u.Gateway() }
 
-// MountMode says how workspace and context get into a sandbox.
+// MountMode selects how the workspace and the context get into a sandbox.
 type MountMode string
 
 // The modes.
 const (
-	MountsAuto     MountMode = "auto"      // by handle where that works, else by path
-	MountsByHandle MountMode = "by-handle" // or the watcher does not start
+	MountsAuto     MountMode = "auto"      // by handle if that works here, else by path
+	MountsByHandle MountMode = "by-handle" // if that does not work here, the watcher does not start
 	MountsByPath   MountMode = "by-path"
 )
 
-// Disk is what has to stay free on every file system that workspaces lie on. Where it does not, runs are ended.
+// Disk is the space that must stay free on every file system with workspaces. If less is free, the watcher ends runs.
 type Disk struct {
 	Floor      int64 // bytes
-	FloorFiles int64 // inodes, where the file system has a fixed number of them
+	FloorFiles int64 // inodes, if the file system has a fixed number of them
 }
 
-// Pool says how many sandboxes are made ahead of runs.
+// Pool bounds the sandboxes that are made ahead of runs.
 type Pool struct {
-	Size int           // for each profile and set of prefixes of an outbox; 0 is off, and PoolAuto follows what is asked for
-	Idle time.Duration // what no request has asked for so long is given up
-	Most int           // of all together
+	Size int           // for each profile and set of prefixes of an outbox; 0 is off, PoolAuto follows the requests
+	Idle time.Duration // a sandbox goes if no request has asked for one of its kind for so long
+	Most int           // the most sandboxes of all pools together
 }
 
-// PoolAuto is the size of a pool that follows what is asked for.
+// PoolAuto is the size of a pool that follows the requests of the last minute.
 const PoolAuto = -1
 
-// Log is what the watcher says to its operator.
+// Log shapes the log that the watcher writes for its operator.
 type Log struct {
 	Format LogFormat
 	Level  LogLevel
@@ -90,12 +92,12 @@ type LogFormat string
 
 // The formats.
 const (
-	LogAuto LogFormat = "auto" // text on a terminal, else JSON
+	LogAuto LogFormat = "auto" // text if the log goes to a terminal, else JSON
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
 
-// LogLevel is the least important kind of line that is written.
+// LogLevel is the least important kind of line that the watcher writes.
 type LogLevel string
 
 // The levels.
@@ -106,63 +108,63 @@ const (
 	LevelError LogLevel = "error"
 )
 
-// Retention bounds what is kept of runs that are over. A run whose request still lies in its outbox is kept.
+// Retention bounds the records of runs that are over. A run whose request still lies in its outbox is always kept.
 type Retention struct {
-	Age           time.Duration // since the end
-	Runs          int           // of each outbox
-	Size          int64         // of the journal
-	MaxRequestAge time.Duration // how long the rest is remembered: that a request was there
+	Age           time.Duration // since the run's end
+	Runs          int           // the most runs of each outbox
+	Size          int64         // of the whole journal
+	MaxRequestAge time.Duration // how long a removed run's request is remembered, so that it never runs twice
 	Workspaces    KeptWorkspaces
 }
 
-// KeptWorkspaces bounds the workspaces that clients have made below workspaces in their outboxes, for each outbox. What is over a bound and
-// not needed any more is removed.
+// KeptWorkspaces bounds, for each outbox, the workspaces in its directory "workspaces". The watcher removes a workspace
+// that is over a bound and no longer needed.
 type KeptWorkspaces struct {
 	Remove Removal
-	Age    time.Duration // since the end of the last run in it
+	Age    time.Duration // since the end of the last run in the workspace
 	Number int
-	Size   int64 // of all together
+	Size   int64 // of all workspaces of the outbox together
 }
 
-// Removal says which workspaces may be removed.
+// Removal chooses the workspaces that may be removed.
 type Removal string
 
 // The choices.
 const (
 	RemoveNone Removal = "none"
-	RemoveMade Removal = "made" // those that clients made
-	RemoveAll  Removal = "all"  // and those in the same place that a parent named
+	RemoveMade Removal = "made" // workspaces that clients made
+	RemoveAll  Removal = "all"  // also workspaces in the same place that a parent named
 )
 
-// Shutdown is what happens to running children when the watcher is told to stop.
+// Shutdown tells what happens to running children when the watcher is told to stop.
 type Shutdown struct {
-	Budget  time.Duration // after it everything is killed
+	Budget  time.Duration // then everything that is left is killed
 	Running RunningMode
 }
 
-// RunningMode says whether a shutdown waits for children.
+// RunningMode selects whether a shutdown waits for running children, ends them or leaves them.
 type RunningMode string
 
 // The modes.
 const (
-	Drain  RunningMode = "drain"  // wait as long as the budget lasts
-	Cancel RunningMode = "cancel" // end them at once, politely
+	Drain  RunningMode = "drain"  // wait for them as long as the budget lasts
+	Cancel RunningMode = "cancel" // ask them to end at once
 	Keep   RunningMode = "keep"   // leave them to the next watcher
 )
 
 // Outbox is one directory that a parent and the watcher share.
 type Outbox struct {
-	Name  string // its identity in the journal: moving the directory runs nothing again
+	Name  string // the identity in the journal: if the directory moves, nothing runs again
 	Dir   string
-	Allow []string // roots below which workspaces lie; never empty
-	Read  []string // roots below which context lies
+	Allow []string // roots below which workspaces may lie; never empty
+	Read  []string // roots below which context may lie
 	// ReadAllowed makes the allowed roots readable roots too.
 	ReadAllowed     bool
-	Profiles        []string // names on offer; the first is for requests that name none
+	Profiles        []string // names on offer; a request that names none gets the first
 	MaxRunning      int
 	Queue           int
 	Busy            BusyMode
-	Owners          []uint32 // users whose files the children may own; empty is the owner of Dir
+	Owners          []uint32 // users to whom a workspace may belong; empty is the owner of Dir
 	Paths           []compile.PathMap
 	MaxRequestBytes int64
 	Tree            Tree
@@ -170,11 +172,11 @@ type Outbox struct {
 
 // Tree bounds the tree of an outbox's runs.
 type Tree struct {
-	Children int // of one run, that have not ended
-	Depth    int // 1 allows no children of runs
+	Children int // the most children of one run that wait or go on
+	Depth    int // 1 allows no children of children
 }
 
-// BusyMode says what becomes of a request whose workspace is in use.
+// BusyMode selects whether the watcher refuses a request whose workspace is in use, or lets it wait.
 type BusyMode string
 
 // The modes.

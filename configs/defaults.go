@@ -15,16 +15,16 @@ import (
 	"torno/sandbox/compile"
 )
 
-// host is what a configuration takes from the machine and the environment where it says nothing.
+// host holds the facts about the machine and the environment that serve as defaults.
 type host struct {
 	getenv func(string) string
 	cpus   int
 }
 
-// thisHost is the host of this process.
+// thisHost returns the host of this process.
 func thisHost() host { return host{os.Getenv, runtime.NumCPU()} }
 
-// newConfig has what a file need not say.
+// newConfig returns a Config with the defaults that depend on no other key.
 func newConfig(launchers launcher.List, cpus int) Config {
 	return Config{
 		cpus:       cpus,
@@ -103,7 +103,7 @@ func completeProfile(p *compile.Profile, r *report) {
 	}
 }
 
-// within brings a default to bounds that are given; 0 is not given.
+// within moves a default into its bounds. A bound of 0 is not given.
 func within(d, low, high time.Duration) time.Duration {
 	d = max(d, low)
 	if high > 0 {
@@ -129,8 +129,9 @@ func (c *Config) completeOutbox(o *Outbox, r *report) {
 	}
 }
 
-// defaultState is the directory that the service manager made for us, or one of the user's own for this outbox. Of
-// several outboxes none can give the name: adding one would lose the journal of the others.
+// defaultState returns the directory that the service manager made for us, or else a directory of the user's own, named
+// after the only outbox. With several outboxes it returns "": no outbox can give the name, because adding one would
+// lose the journal of the others.
 func defaultState(outboxes []Outbox, getenv func(string) string) string {
 	if made, _, _ := strings.Cut(getenv("STATE_DIRECTORY"), ":"); made != "" {
 		return filepath.Clean(made)
@@ -145,7 +146,7 @@ func defaultState(outboxes []Outbox, getenv func(string) string) string {
 	return filepath.Join(base, "torno", shortHash(outboxes[0].Dir))
 }
 
-// shortHash stands for a directory in a name.
+// shortHash returns a short text that stands for a directory inside a name.
 func shortHash(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])

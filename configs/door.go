@@ -15,10 +15,10 @@ import (
 	"torno/sandbox/compile"
 )
 
-// maxRoutes is how many routes a profile may open.
+// maxRoutes bounds the routes that a profile may open.
 const maxRoutes = 16
 
-// doorSchema are the keys of a profile's door.
+// doorSchema returns the schema of a profile's door.
 func doorSchema(p *compile.Profile) object {
 	d := cmp.Or(p.Door, &sandbox.Door{})
 	return object{
@@ -67,7 +67,8 @@ func (v way) write() *yaml.Node {
 	return v.keys().write()
 }
 
-// content is whether a conversation is recorded. What there is to record has a name, because there may be less of it one day.
+// content is the switch that has conversations recorded. Its value is the word content and not true, because one day
+// there may be a choice to record less.
 type content struct{ to *bool }
 
 func (v content) read(r *report, key string, n *yaml.Node) {
@@ -85,13 +86,13 @@ func (v content) write() *yaml.Node {
 	return argumentNode("content")
 }
 
-// limit is one limit of a budget; nil is none.
+// limit is one limit of a budget. Nil means no limit.
 type limit struct {
 	to    **int64
 	money bool
 }
 
-// maxAmount keeps sums of a few limits below what an int64 holds.
+// maxAmount is small enough that the sum of a few limits fits in an int64.
 const maxAmount = 1_000_000_000_000_000
 
 func (v limit) read(r *report, key string, n *yaml.Node) {
@@ -123,7 +124,7 @@ func (v limit) write() *yaml.Node {
 	return number[int64]{to: *v.to}.write()
 }
 
-// checkDoor holds a profile's door against the gateway's routes and the profile's sockets.
+// checkDoor compares a profile's door with the gateway's routes and with the profile's sockets.
 func (c *Config) checkDoor(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
 	if p.Door == nil {
@@ -168,7 +169,8 @@ func (c *Config) checkWay(r *report, at string, w sandbox.Route) {
 	}
 }
 
-// checkMoney finds limits on money that would refuse every request, since nothing is known of what one costs.
+// checkMoney reports limits on money for routes without prices: the gateway would refuse every request, because it
+// knows no price for it.
 func (c *Config) checkMoney(r *report, key string, d *sandbox.Door) {
 	var unpriced []string
 	for _, w := range d.Routes {

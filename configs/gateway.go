@@ -17,23 +17,24 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Gateway is what the configuration says of the model gateway.
+// Gateway is the part of the configuration about the model gateway.
 type Gateway struct {
-	// State is the directory of a gateway that another program runs, such as the service manager. With "" the watcher keeps a gateway itself.
+	// State is the directory of a gateway that another program runs, such as the service manager. If it is "", the
+	// watcher keeps a gateway itself.
 	State   string
 	Program string // the gateway program that the watcher starts; "" is model-gateway beside the watcher
 
-	routes, prices *yaml.Node  // as they stand in the file; nil for none
-	read           setup.Setup // what they say
+	routes, prices *yaml.Node  // as written in the file; nil if there are none
+	read           setup.Setup // the same, as the gateway understands them
 }
 
-// Own says whether the watcher keeps a gateway process of its own.
+// Own reports whether the watcher keeps a gateway process of its own.
 func (g Gateway) Own() bool { return g.State == "" }
 
-// Routes are what the gateway has, in the order of their names.
+// Routes returns the gateway's routes, ordered by name.
 func (g Gateway) Routes() []*route.Route { return g.read.Routes }
 
-// Setup is routes and prices as the gateway reads them, or nil where there are no routes.
+// Setup returns routes and prices in the form that the gateway reads, or nil if there are no routes.
 func (g Gateway) Setup() ([]byte, error) {
 	if g.routes == nil {
 		return nil, nil
@@ -47,10 +48,11 @@ func (g Gateway) Setup() ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// GatewayName is the directory, in a watcher's state directory, of the gateway that it keeps.
+// GatewayName is the name of the directory, inside the watcher's state directory, for the gateway that the watcher
+// keeps.
 const GatewayName = "gateway"
 
-// GatewayState is the directory in which the gateway's control socket and its doors lie.
+// GatewayState returns the directory with the gateway's control socket and doors.
 func (c Config) GatewayState() string {
 	if c.Gateway.Own() {
 		return filepath.Join(c.State, GatewayName)
@@ -67,7 +69,7 @@ func (g *Gateway) schema() object {
 	}
 }
 
-// complete reads what the trees say, and reports what they should not.
+// complete reads the routes and the prices, and reports mistakes in them.
 func (g *Gateway) complete(r *report) {
 	var err error
 	g.read, err = setup.Of(mappingOf(g.routes), mappingOf(g.prices))
@@ -84,13 +86,14 @@ func (g *Gateway) complete(r *report) {
 	}
 }
 
-// follows says whether a problem comes of another one: without its preset a route lacks everything.
+// follows reports whether a problem is only the consequence of another one: a route with a wrong preset lacks
+// everything.
 func follows(p route.Problem, all []route.Problem) bool {
 	name, key, _ := strings.Cut(p.Key, ".")
 	return key != "preset" && slices.ContainsFunc(all, func(other route.Problem) bool { return other.Key == name+".preset" })
 }
 
-// mappingOf is what a reader of YAML makes of a mapping, but that every key is a text.
+// mappingOf decodes a mapping as a YAML reader does, except that every key becomes a text.
 func mappingOf(n *yaml.Node) map[string]any {
 	if n == nil {
 		return nil
@@ -121,8 +124,8 @@ func anyOf(n *yaml.Node) any {
 	return v
 }
 
-// Credentials are the files with credentials of routes, and where an agent keeps its login, the directory of that: a login is renewed
-// under other names. No child may see any of them.
+// Credentials returns the files that hold the credentials of routes. For the login of an agent it returns the whole
+// directory, because the agent renews its login under other file names. No child may see any of these places.
 func (g Gateway) Credentials() (files, dirs []string) {
 	for _, r := range g.Routes() {
 		switch at := r.Credential; {
@@ -136,13 +139,13 @@ func (g Gateway) Credentials() (files, dirs []string) {
 	return files, dirs
 }
 
-// credentials are all of these places.
+// credentials returns the files and the directories of Credentials in one list.
 func (g Gateway) credentials() []string {
 	files, dirs := g.Credentials()
 	return append(files, dirs...)
 }
 
-// Route finds one by its name, or returns nil.
+// Route returns the route of this name, or nil.
 func (g Gateway) Route(name string) *route.Route {
 	for _, r := range g.read.Routes {
 		if r.Name == name {
@@ -152,7 +155,7 @@ func (g Gateway) Route(name string) *route.Route {
 	return nil
 }
 
-// names are those of the file's routes, also where one of them is wrong.
+// names returns the names of all routes in the file, including routes with mistakes.
 func (g *Gateway) names() (all []string) {
 	for i := 0; g.routes != nil && i+1 < len(g.routes.Content); i += 2 {
 		all = append(all, g.routes.Content[i].Value)
@@ -160,8 +163,8 @@ func (g *Gateway) names() (all []string) {
 	return all
 }
 
-// countSubagents has every door count for its subagent where a profile bounds what one may spend. Elsewhere there is nothing to count
-// for: a parent may name a new subagent for each request, and what each has spent is kept for ever.
+// countSubagents makes every door count the spending of its subagent, if any profile bounds that spending. If none
+// does, nothing is counted, because counts are kept for ever and a parent may name a new subagent in each request.
 func countSubagents(profiles []compile.Profile) {
 	bounded := slices.ContainsFunc(profiles, func(p compile.Profile) bool { return p.Door != nil && p.Door.Subagent != sandbox.Allowance{} })
 	for _, p := range profiles {
@@ -171,7 +174,8 @@ func countSubagents(profiles []compile.Profile) {
 	}
 }
 
-// completeDoor gives a profile's door its port, and the environment what finds the routes. What the profile says of a variable stays.
+// completeDoor sets the port of a profile's door, and environment variables that lead clients to the routes. A variable
+// that the profile sets itself stays as it is.
 func (g *Gateway) completeDoor(p *compile.Profile) {
 	if p.Door == nil || len(p.Door.Routes) == 0 {
 		p.Door = nil
@@ -198,5 +202,5 @@ func (g *Gateway) completeDoor(p *compile.Profile) {
 	}
 }
 
-// defaultPort is where the gateway is found in a sandbox.
+// defaultPort is the port in a sandbox at which a child finds the gateway.
 const defaultPort = 4180

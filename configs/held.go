@@ -11,12 +11,13 @@ import (
 	"torno/internal/trust"
 )
 
-// The watcher executes what these places say: commands and programs that the configuration names, what the journal and the
-// boxes in the state directory order, and what the files of credentials hold. So each of them is held as a program is: only
-// root and the watcher's user can exchange it, or a directory or link that leads there. The configuration is looked at
-// before it is read, at the start and at each reload; everything else that it names is looked at before anything is served.
+// The watcher obeys several files: the configuration names commands and programs, the journal and the boxes in the
+// state directory give orders, and credential files hold secrets that it uses. So each of these must be as safe as a
+// program: only root and the watcher's user can replace it, or a directory or link on the way to it. The configuration
+// is checked before it is read, at the start and at each reload. Everything that it names is checked before anything is
+// served.
 
-// HeldFile refuses a place for a configuration that another user can exchange.
+// HeldFile returns an error if another user could replace the configuration at this path.
 func HeldFile(path string) error {
 	_, err := trust.Places().Follow(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -25,7 +26,8 @@ func HeldFile(path string) error {
 	return ofFile(path, err)
 }
 
-// ofFile says which configuration another user could replace, and where one is held.
+// ofFile explains an error of package trust: it names the configuration that another user could replace, and a safe
+// place for it. Other errors stay as they are.
 func ofFile(path string, err error) error {
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
 		return fmt.Errorf("another user could replace the configuration %s: %w; have it elsewhere, as in %s",
@@ -34,7 +36,7 @@ func ofFile(path string, err error) error {
 	return err
 }
 
-// usual returns a place that is held: the system's for root, and otherwise the user's own.
+// usual returns the usual safe place: the system's for root, and the user's own for other users.
 func usual(system, user string) string {
 	if os.Geteuid() == 0 {
 		return system
@@ -42,7 +44,8 @@ func usual(system, user string) string {
 	return user
 }
 
-// HeldState refuses a state directory that another user can exchange. One that is not there is fine as far as its path leads.
+// HeldState returns an error if another user could replace the state directory. If the directory does not exist yet,
+// the existing part of its path is checked.
 func HeldState(dir string) error {
 	_, err := trust.Places().Follow(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +58,7 @@ func HeldState(dir string) error {
 	return err
 }
 
-// readHeld reads a configuration that no other user can exchange.
+// readHeld reads the configuration, unless another user could replace it.
 func readHeld(path string) ([]byte, error) {
 	file, err := trust.Places().OpenFile(path)
 	if err != nil {
@@ -65,12 +68,12 @@ func readHeld(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile+1))
 }
 
-// checkHeld looks at what the configuration names and the watcher obeys.
+// checkHeld reports places that the watcher obeys and that another user could replace.
 func (c *Config) checkHeld(r *report) {
 	if err := HeldState(c.State); err != nil {
 		r.problem("state", "%v", err)
 	}
-	if !c.Gateway.Own() { // the directory belongs to the gateway's user; what leads there does not
+	if !c.Gateway.Own() { // the directory belongs to the gateway's user; only the way to it is checked
 		checkFollowed(r, "gateway.state", filepath.Dir(c.Gateway.State))
 		return
 	}
@@ -78,7 +81,7 @@ func (c *Config) checkHeld(r *report) {
 		key := "gateway.routes." + route.Name + ".credential"
 		switch at := route.Credential; {
 		case len(at.Command) > 0:
-			for _, word := range at.Command { // a shell's script is obeyed as the shell
+			for _, word := range at.Command { // also a script that the command gives to a shell
 				if filepath.IsAbs(word) {
 					checkFollowed(r, key, word)
 				}
@@ -89,7 +92,8 @@ func (c *Config) checkHeld(r *report) {
 	}
 }
 
-// checkFollowed reports a place that another user can exchange. What is missing, or closed to us, is told where it is used.
+// checkFollowed reports a place that another user can replace. It ignores a place that is missing or closed to us: that
+// is reported when the place is used.
 func checkFollowed(r *report, key, path string) {
 	_, err := trust.Places().Follow(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {

@@ -13,8 +13,8 @@ import (
 	"torno/sandbox"
 )
 
-// CheckHost looks at what a configuration names on this machine. What it says can be wrong a moment later: it is for
-// the operator, and no decision of a run rests on it.
+// CheckHost looks on this machine at everything that the configuration names. Its findings can be out of date a moment
+// later. They are for the operator only; no decision about a run rests on them.
 func (c Config) CheckHost() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.checkMachine(r)
@@ -22,21 +22,22 @@ func (c Config) CheckHost() ([]Warning, error) {
 	return r.result()
 }
 
-// CheckMachine is CheckHost without the outboxes.
+// CheckMachine does the part of CheckHost that has nothing to do with outboxes.
 func (c Config) CheckMachine() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.checkMachine(r)
 	return r.result()
 }
 
-// CheckOutboxes is what CheckHost says of the outboxes.
+// CheckOutboxes does the part of CheckHost about the outboxes.
 func (c Config) CheckOutboxes() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.checkOutboxes(r)
 	return r.result()
 }
 
-// CheckApart compares the directories of the outboxes with each other and with the operator's, as they are written: it looks at none of them.
+// CheckApart compares the paths of the outboxes' directories with each other and with the operator's directories. It
+// takes the outboxes' paths as they are written and does not look at those directories.
 func (c Config) CheckApart() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.resolvedOwn().checkDirectories(r)
@@ -66,16 +67,17 @@ func (c *Config) checkMachine(r *report) {
 	c.checkUIDs(r, "/etc/passwd", "/etc/subuid")
 }
 
-// IsPlain says whether the outbox and its roots lie where they are written, and not where links lead.
+// IsPlain reports whether the paths of the outbox and of its roots are free of links.
 func (o *Outbox) IsPlain() bool {
 	return !slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(dir string) bool { return target(dir) != dir })
 }
 
-// checkState: a directory that others may write gives them the journal and the control socket.
+// checkState reports a state directory that is open to other users: it would give them the journal and the control
+// socket.
 func (c *Config) checkState(r *report) {
 	info, err := os.Lstat(c.State)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // the watcher makes it
+	case errors.Is(err, fs.ErrNotExist): // the watcher will make it
 	case err != nil:
 		r.problem("state", "cannot be looked at: %v", err)
 	case !info.IsDir():
@@ -85,8 +87,9 @@ func (c *Config) checkState(r *report) {
 	}
 }
 
-// checkOwnFile looks at what holds the configuration: a client that writes in an outbox could replace one that lies there, and with it
-// what may be asked for. A root may hold it, since no request gets a directory that does.
+// checkOwnFile reports a configuration that lies in an outbox: a client that writes there could replace it, and so
+// change what it may ask for. A root may hold the configuration, with a warning, because a request for a directory that
+// holds it is refused.
 func (c *Config) checkOwnFile(r *report) {
 	for _, file := range c.Files() {
 		for _, o := range c.Outboxes {
@@ -104,23 +107,24 @@ func (c *Config) checkOwnFile(r *report) {
 	}
 }
 
-// Files are the links on the way to the configuration and, last, the file itself. There are none without a file.
+// Files returns the links on the way to the configuration file and, last, the file itself. Without a file it returns
+// nil.
 func (c Config) Files() []string {
 	if c.file == "" {
 		return nil
 	}
 	named, err := filepath.Abs(c.file)
 	if err != nil {
-		return nil // without a working directory the file was named in full, or not read
+		return nil // there is no working directory, so a file with a relative path was never read
 	}
 	way, err := trust.Places().Way(named)
 	if err != nil {
-		return []string{named} // it is no longer what was read
+		return []string{named} // the way to the file is no longer as it was when the file was read
 	}
 	return way
 }
 
-// target is where a path leads; a path that leads nowhere stays as it is.
+// target resolves the links in a path. A path that leads nowhere stays as it is.
 func target(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		return to
@@ -128,7 +132,8 @@ func target(path string) string {
 	return path
 }
 
-// liesIn says whether a directory is another one, or lies below it, whatever they are called.
+// liesIn reports whether dir is the directory other, or lies below it. It compares the directories themselves and not
+// their names.
 func liesIn(dir, other string) bool {
 	there, err := os.Stat(other)
 	if err != nil {
@@ -144,7 +149,7 @@ func liesIn(dir, other string) bool {
 	}
 }
 
-// checkFiles is about the sockets, the programs, and the root file systems.
+// checkFiles checks the sockets, the programs and the root file systems that the configuration names.
 func (c *Config) checkFiles(r *report) {
 	socket := func(key, path string) {
 		if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +174,7 @@ func (c *Config) checkFiles(r *report) {
 	checkProgram(r, "gateway.program", c.Gateway.Program)
 }
 
-// checkProgram is for a program that is named; others are found when they are needed.
+// checkProgram checks a program that the configuration names. Other programs are looked for when they are needed.
 func checkProgram(r *report, key, path string) {
 	if path == "" {
 		return
@@ -181,7 +186,7 @@ func checkProgram(r *report, key, path string) {
 	}
 }
 
-// checkPlace is for a root file system that lies on this machine.
+// checkPlace checks a root file system that lies on this machine, in a directory or an archive.
 func checkPlace(r *report, key string, fs sandbox.RootFS) {
 	form, path, placed := fs.Place()
 	if !placed {
@@ -216,7 +221,7 @@ func checkOutboxDirs(r *report, o *Outbox) {
 	}
 	root := func(at, dir string) {
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && paths.Within(o.Dir, dir) {
-			r.warn(at, "%s is not there; until it is, requests for it are refused", dir) // perhaps the outbox is not mounted
+			r.warn(at, "%s is not there; until it is, requests for it are refused", dir) // the outbox is perhaps not mounted yet
 			return
 		}
 		directory(at, dir)
@@ -233,7 +238,7 @@ func checkOutboxDirs(r *report, o *Outbox) {
 	}
 }
 
-// warnHome finds roots that hold keys of a user.
+// warnHome warns of a root that holds a user's keys.
 func warnHome(r *report, key, root string) {
 	for _, name := range []string{".ssh", ".aws", ".gnupg", ".kube", ".docker"} {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
@@ -243,8 +248,8 @@ func warnHome(r *report, key, root string) {
 	}
 }
 
-// checkAliases finds roots through which an outbox has a second name. What a request may not name is compared by its path,
-// so that a child could be given the outbox, and write requests as its parent.
+// checkAliases reports roots through which an outbox has a second name. Requests are refused by comparing paths.
+// Through a second name a child could be given the outbox itself, and could then write requests as its parent.
 func (c Config) checkAliases(r *report) {
 	real := c.resolved()
 	for i, o := range c.Outboxes {
@@ -253,7 +258,7 @@ func (c Config) checkAliases(r *report) {
 	}
 }
 
-// checkNames is for a list of roots and the directories to which their links lead.
+// checkNames does the work of checkAliases for one list of roots. targets are the same roots with links resolved.
 func (c Config) checkNames(r *report, key string, roots []string, real *Config, targets []string) {
 	for i, target := range targets {
 		for j, o := range c.Outboxes {
@@ -266,7 +271,7 @@ func (c Config) checkNames(r *report, key string, roots []string, real *Config, 
 	}
 }
 
-// resolved returns the configuration with the links in its directories resolved.
+// resolved returns the configuration with the links in all its directories resolved.
 func (c Config) resolved() *Config {
 	c.Outboxes = slices.Clone(c.Outboxes)
 	for i := range c.Outboxes {
@@ -281,7 +286,8 @@ func (c Config) resolved() *Config {
 	return c.resolvedOwn()
 }
 
-// resolvedOwn returns the configuration with the operator's own places where links lead.
+// resolvedOwn returns the configuration with links resolved in the operator's own places only: the state directory, the
+// gateway's directory and the engines' sockets.
 func (c Config) resolvedOwn() *Config {
 	c.State = target(c.State)
 	if !c.Gateway.Own() {

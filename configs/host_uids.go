@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// TakenUIDs are the users, and the ranges of subordinate users, of this machine that have uids of the sandboxes.
+// TakenUIDs returns this machine's users, and its ranges of subordinate users, whose uids lie in the sandboxes' range.
 func (c Config) TakenUIDs() (users, ranges []string) {
 	return c.takenUIDs("/etc/passwd", "/etc/subuid")
 }
 
-// takenUIDs reads files in the forms of passwd(5) and subuid(5); a machine without one of them has no such users.
+// takenUIDs reads files in the formats of passwd(5) and subuid(5). A missing file counts as empty.
 func (c *Config) takenUIDs(passwd, subuid string) (users, ranges []string) {
 	last := c.UIDs.Last()
 	eachRecord(passwd, func(name string, fields []string) {
@@ -37,7 +37,7 @@ func (c *Config) takenUIDs(passwd, subuid string) (users, ranges []string) {
 	return users, ranges
 }
 
-// checkUIDs warns of them.
+// checkUIDs warns of the users and ranges that takenUIDs finds.
 func (c *Config) checkUIDs(r *report, passwd, subuid string) {
 	users, ranges := c.takenUIDs(passwd, subuid)
 	for _, user := range users {
@@ -48,7 +48,7 @@ func (c *Config) checkUIDs(r *report, passwd, subuid string) {
 	}
 }
 
-// eachRecord goes over lines of fields with colons between them.
+// eachRecord calls each for every line of a file, with the line's fields. Colons separate the fields.
 func eachRecord(path string, each func(name string, fields []string)) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"torno/internal/paths"
 )
 
-// checkViews looks for views of a directory that cannot all be right. How the parent's container and the engine see it is not known here: what
-// remains is compared by `check --try`, whose child has to find its workspace.
+// checkViews reports views of one directory that contradict each other. It cannot know how the parent's container and
+// the engine see the directory. `check --try` finds the rest: its child has to find its workspace.
 func checkViews(r *report, o *Outbox) {
 	for i, m := range o.Paths {
 		key := fmt.Sprintf("outboxes.%s.paths[%d]", o.Name, i)
@@ -29,14 +29,14 @@ func checkViews(r *report, o *Outbox) {
 		if m.Engine == m.Here {
 			continue
 		}
-		// Where we are no container the engine's name for it is a name on this machine, too.
+		// Outside a container, the engine's name for the directory is also valid on this machine.
 		if there, err := os.Stat(m.Engine); err == nil && !os.SameFile(here, there) {
 			r.warn(key+".engine", "%s is another directory than %s on this machine; engine is only for a watcher in a container, and elsewhere it is left out", m.Engine, m.Here)
 		}
 	}
 }
 
-// serves says whether requests may name something in a directory, or a directory in which it lies.
+// serves reports whether a request may name a directory that is, holds or lies in dir.
 func (o *Outbox) serves(dir string) bool {
 	return slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(root string) bool { return paths.Nested(root, dir) })
 }

@@ -12,17 +12,17 @@ import (
 	"torno/internal/launcher"
 )
 
-// InitialOptions are what a first configuration is made of.
+// InitialOptions hold the choices for a first configuration.
 type InitialOptions struct {
 	Dir    string // the outbox
-	State  string // "" is the directory that the environment gives
+	State  string // "" takes the directory from the environment
 	Agents []LocalAgent
 
-	Packages []string // Registries from which children get packages, through the gateway
+	Packages []string // children get packages from these Registries, through the gateway
 }
 
-// Initial writes a first configuration: one outbox, with a profile for each agent and one for the shell. It is short, so that its operator
-// reads it, and it says nothing that is a default. Relative paths are taken from the working directory.
+// Initial writes a first configuration: one outbox, with a profile for each agent and one for the shell. The text is
+// short, so that the operator reads it, and leaves out every default. Relative paths start at the working directory.
 func Initial(launchers launcher.List, o InitialOptions) ([]byte, Config, error) {
 	return initialOn(thisHost(), launchers, o)
 }
@@ -61,7 +61,8 @@ const initialHead = `# A first configuration, by watcher init. configs/examples/
 # defaults and with what is enforced here.
 `
 
-// initialFile is a configuration with few keys. A shape of its own keeps them in the order in which a reader wants them.
+// initialFile is a configuration with few keys. It is a type of its own so that the keys come in a good order for
+// reading.
 type initialFile struct {
 	Version  int                       `yaml:"version"`
 	State    string                    `yaml:"state"`
@@ -103,8 +104,8 @@ type initialOutbox struct {
 	Profiles []string `yaml:"profiles,flow"`
 }
 
-// add writes a profile and a route for each agent and a profile for the shell, and opens the registries to all of them. It returns the names
-// of the profiles, the default first.
+// add adds a profile and a route for each agent and a profile for the shell, and opens the registries to all profiles.
+// It returns the names of the profiles, the default first.
 func (f *initialFile) add(agents []LocalAgent, packages []string) (offers []string, err error) {
 	routes := map[string]any{}
 	opened, err := openRegistries(routes, packages)

@@ -14,30 +14,30 @@ import (
 	"torno/sandbox/compile"
 )
 
-// SandboxAuto is what a profile says that takes the launcher there is: the first of the list that can be used here, and
-// never less than at_least.
+// SandboxAuto is the value of a profile's key sandbox that leaves the choice to the watcher. The watcher takes the
+// first launcher of the list that fits the profile on this machine. Whichever it takes, at_least holds.
 const SandboxAuto = "auto"
 
-// Bare is a configuration with nothing but the usual way to each launcher.
+// Bare returns a configuration without profiles and outboxes, with the default settings of each launcher.
 func Bare(launchers launcher.List, getenv func(string) string) Config {
 	c := newConfig(launchers, runtime.NumCPU())
 	c.completeLaunchers(getenv)
 	return c
 }
 
-// Launchers returns the launchers that the configuration was read for.
+// Launchers returns the launchers that the configuration knows.
 func (c Config) Launchers() launcher.List { return c.launchers }
 
-// SettingsOf are the keys of one launcher.
+// SettingsOf returns the settings of one launcher.
 func (c Config) SettingsOf(name string) launcher.Settings { return c.settings[name] }
 
-// Set gives a key of a launcher another value. Copies of the configuration keep their value.
+// Set changes the value of one launcher's key. Earlier copies of the configuration keep the old value.
 func (c *Config) Set(name, key string, value any) {
 	c.settings = maps.Clone(c.settings)
 	c.settings[name] = c.settings[name].With(key, value)
 }
 
-// EngineSockets are the sockets of engines that the configuration names, or has by default.
+// EngineSockets returns the sockets of engines that the configuration names or has by default.
 func (c Config) EngineSockets() (all []string) {
 	for _, kind := range c.launchers {
 		all = append(all, kind.Sockets(c.settings[kind.Name])...)
@@ -45,7 +45,8 @@ func (c Config) EngineSockets() (all []string) {
 	return all
 }
 
-// MovedSocket names the key of an engine's socket that another configuration has elsewhere, or "".
+// MovedSocket compares the engines' sockets with those in another configuration. It returns the key of the first socket
+// that differs, with both values, or "".
 func (c Config) MovedSocket(to Config) (key, was, is string) {
 	c.eachKey(func(kind *launcher.Kind, k launcher.Key, at string) {
 		before, after := c.settings[kind.Name].Socket(k.Name), to.settings[kind.Name].Socket(k.Name)
@@ -56,7 +57,8 @@ func (c Config) MovedSocket(to Config) (key, was, is string) {
 	return key, was, is
 }
 
-// Unsuited says why a launcher cannot give a sandbox that root file system, and what to write, or "".
+// Unsuited returns why a launcher cannot give a sandbox this root file system, and what to write instead. It returns ""
+// if the launcher can.
 func (c Config) Unsuited(name string, fs sandbox.RootFS) string {
 	if kind := c.launchers.Find(name); kind != nil {
 		return kind.Unsuited(fs)
@@ -64,7 +66,7 @@ func (c Config) Unsuited(name string, fs sandbox.RootFS) string {
 	return ""
 }
 
-// launcherSchema are the objects in which launchers have their keys.
+// launcherSchema returns one object for each launcher that has keys.
 func (c *Config) launcherSchema() (all object) {
 	for _, kind := range c.launchers {
 		var own object
@@ -78,7 +80,7 @@ func (c *Config) launcherSchema() (all object) {
 	return all
 }
 
-// setting is a value of a launcher's key.
+// setting is the value of one key of a launcher.
 type setting struct {
 	key launcher.Key
 	to  launcher.Settings
@@ -105,7 +107,7 @@ func (v setting) write() *yaml.Node {
 	return v.texts(&given).write()
 }
 
-// texts is how a value that is no size is read and written.
+// texts returns the reader and writer for a value that is not a size.
 func (v setting) texts(to *string) value {
 	if v.key.Form == launcher.Program {
 		return absPath{to}
@@ -127,7 +129,7 @@ func (c *Config) completeLaunchers(getenv func(string) string) {
 	}
 }
 
-// eachKey goes over the keys of all launchers.
+// eachKey calls do for every key of every launcher.
 func (c *Config) eachKey(do func(kind *launcher.Kind, key launcher.Key, at string)) {
 	for _, kind := range c.launchers {
 		for _, key := range kind.Keys {
@@ -136,7 +138,7 @@ func (c *Config) eachKey(do func(kind *launcher.Kind, key launcher.Key, at strin
 	}
 }
 
-// checkLaunchers holds texts and addresses against their forms.
+// checkLaunchers checks the form of the launchers' texts and addresses.
 func (c *Config) checkLaunchers(r *report) {
 	c.eachKey(func(kind *launcher.Kind, key launcher.Key, at string) {
 		given := c.settings[kind.Name].Text(key.Name)
@@ -157,8 +159,8 @@ func (c *Config) checkLaunchers(r *report) {
 	})
 }
 
-// checkReach looks on this machine for the launchers' programs, and for the sockets of the launchers that profiles name. A
-// launcher that `auto` may choose is looked for when it is chosen.
+// checkReach looks on this machine for the launchers' programs, and for the sockets of the launchers that profiles
+// name. For a profile with `auto` the watcher looks for a socket only when it chooses the launcher.
 func (c *Config) checkReach(r *report, socket func(key, path string)) {
 	c.eachKey(func(kind *launcher.Kind, key launcher.Key, at string) {
 		settings := c.settings[kind.Name]

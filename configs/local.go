@@ -14,24 +14,24 @@ import (
 	"torno/sandbox/compile"
 )
 
-// LocalOptions are the flags of a watcher that has no file: one outbox, one profile.
+// LocalOptions hold the flags of a watcher without a configuration file. It has one outbox and one profile.
 type LocalOptions struct {
 	Dir        string   // the outbox
-	Allow      []string // none is Dir/workspaces
+	Allow      []string // empty: Dir/workspaces
 	Read       []string
-	Image      string // or a path, as in rootfs; "" is the host's own programs
-	Pull       bool   // the image is fetched where it is missing
+	Image      string // an image, or a path as in the key rootfs; "" takes the host's own programs
+	Pull       bool   // fetch the image if it is missing
 	State      string
 	MaxRunning int      // 0 is the default
-	Command    []string // none runs the task's text with the shell
+	Command    []string // empty: the shell runs the task's text
 	Sandbox    string   // "" is auto
-	Accept     []string // limits that are done without
-	Programs   []string // places of this machine that children find
-	Packages   []string // Registries from which children get packages, through the gateway
+	Accept     []string // limits that the operator does without
+	Programs   []string // places of this machine that children see
+	Packages   []string // children get packages from these Registries, through the gateway
 	Agent      *LocalAgent
 }
 
-// Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
+// Local makes the configuration of a local outbox. Relative paths start at the working directory.
 func Local(launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
 	return localOn(thisHost(), launchers, o)
 }

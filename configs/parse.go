@@ -16,10 +16,11 @@ import (
 	"torno/internal/launcher"
 )
 
-// maxFile is how large a configuration may be.
+// maxFile bounds the size of a configuration, in bytes.
 const maxFile = 1 << 20
 
-// Load reads a configuration file, for the launchers that there are. The error is an *Error unless the file cannot be read.
+// Load reads a configuration file, which may have the keys of these launchers. The error is an *Error unless the file
+// cannot be read.
 func Load(launchers launcher.List, path string) (Config, []Warning, error) {
 	data, err := readHeld(path)
 	if err != nil {
@@ -30,13 +31,15 @@ func Load(launchers launcher.List, path string) (Config, []Warning, error) {
 	return c, warnings, err
 }
 
-// Parse reads a configuration; name is what problems call it. Where it says nothing of the state directory or of the
-// engine, the environment does: STATE_DIRECTORY, XDG_STATE_HOME, HOME and DOCKER_HOST.
+// Parse reads a configuration from data. Problems show name as its file. If the configuration does not name the state
+// directory or the engine, Parse takes them from the environment: STATE_DIRECTORY, XDG_STATE_HOME, HOME and
+// DOCKER_HOST.
 func Parse(launchers launcher.List, name string, data []byte) (Config, []Warning, error) {
 	return parse(launchers, &report{file: name, lines: make(map[string]int)}, data, thisHost())
 }
 
-// Validate checks a Config that was made or changed by hand, through the same door as a file.
+// Validate checks a Config that was made or changed in code. It writes the Config and reads it back, so the same checks
+// apply as to a file.
 func (c Config) Validate() ([]Warning, error) {
 	data, err := c.Marshal()
 	if err != nil {
@@ -64,8 +67,8 @@ func parse(launchers launcher.List, r *report, data []byte, host host) (Config, 
 	return c, warnings, nil
 }
 
-// readDocument returns the one document of the file, free of everything that makes it say other things than it seems to.
-// It is nil when something was wrong.
+// readDocument returns the only document of the file. It refuses everything that could give the text another meaning
+// than it seems to have. After a problem it returns nil.
 func readDocument(r *report, data []byte) *yaml.Node {
 	if len(data) > maxFile {
 		r.problem("", "is larger than %s", showSize(maxFile))
@@ -103,7 +106,7 @@ func readDocument(r *report, data []byte) *yaml.Node {
 	return root
 }
 
-// atLine is how the YAML library says where it stumbled.
+// atLine matches an error of the YAML library, with the number of the line if the library names one.
 var atLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 func (r *report) syntax(data []byte, err error) {
@@ -118,7 +121,8 @@ func (r *report) syntax(data []byte, err error) {
 	r.problem("", "is not YAML: %s", text)
 }
 
-// unreadable is the line of the first byte that is no text, or the first line: the library names neither.
+// unreadable returns the line of the first byte that is not text, or 1 if there is none. It is needed because the YAML
+// library names no line for such a byte.
 func unreadable(data []byte) int {
 	for i, c := range string(data) {
 		_, size := utf8.DecodeRune(data[i:])
@@ -129,7 +133,8 @@ func unreadable(data []byte) int {
 	return 1
 }
 
-// refuseTricks reports what would make a value appear elsewhere than where it is written.
+// refuseTricks reports aliases, anchors, merge keys and tags. They would make a value appear in a place where it is not
+// written, or give it another type.
 func refuseTricks(r *report, n *yaml.Node) {
 	refuse := func(what string) {
 		r.lines[""] = n.Line

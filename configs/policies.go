@@ -6,8 +6,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Policies returns what each outbox allows, in the order of Outboxes. An outbox without Owners gets none here: the
-// default is the owner of its directory, which only the machine knows.
+// Policies returns the policy of each outbox, in the order of Outboxes. If an outbox has no Owners, its policy has none
+// either: the default is the owner of its directory, and only a look at the machine tells that.
 func (c Config) Policies() []compile.Policy {
 	policies := make([]compile.Policy, len(c.Outboxes))
 	for i, o := range c.Outboxes {
@@ -25,7 +25,8 @@ func (c Config) Policies() []compile.Policy {
 	return policies
 }
 
-// hidden is what no mount of an outbox may touch: the configuration, the state, the gateway, credentials, the engines, the outboxes of others.
+// hidden returns the places that no mount for an outbox may touch: the configuration, the state, the gateway, the
+// credentials, the engines and the other outboxes.
 func (c Config) hidden(outbox string) []string {
 	hidden := slices.Concat(c.Files(), []string{c.State}, c.sockets(), c.Gateway.credentials())
 	if !c.Gateway.Own() {

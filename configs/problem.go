@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a configuration, or as a Warning a probable one.
+// Problem is one mistake in a configuration. As a Warning it is a probable mistake.
 type Problem struct {
 	File string
-	Line int    // 0 when there is no file
-	Key  string // as in profiles.shell.limits.memory
+	Line int    // 0 if there is no file
+	Key  string // such as profiles.shell.limits.memory
 	Text string
 }
 
-// Warning is a Problem with which a configuration loads.
+// Warning is a Problem that does not keep the configuration from loading.
 type Warning = Problem
 
 func (p Problem) String() string {
@@ -32,10 +32,11 @@ func (p Problem) String() string {
 	return strings.Join(append(parts, p.Text), ": ")
 }
 
-// Error is every problem of a configuration, in the order of its lines.
+// Error holds every problem of a configuration, in the order of its lines.
 type Error struct{ Problems []Problem }
 
-// ByOutbox parts the problems of single outboxes, which others need not suffer from, from the rest, which is nil where there are no others.
+// ByOutbox sorts the problems by outbox, because a problem of one outbox need not stop the others. rest holds the
+// problems that belong to no outbox; it is nil if there are none.
 func (e *Error) ByOutbox(outboxes []Outbox) (each map[string]error, rest error) {
 	parts, others := map[string]*Error{}, &Error{}
 	for _, p := range e.Problems {
@@ -58,7 +59,7 @@ func (e *Error) ByOutbox(outboxes []Outbox) (each map[string]error, rest error) 
 	return each, rest
 }
 
-// maxShown bounds an error's text; a file in another format can have a problem on every line.
+// maxShown bounds the problems in an error's text: a file in a wrong format can have one on every line.
 const maxShown = 50
 
 func (e *Error) Error() string {
@@ -73,21 +74,21 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// report collects what is wrong and knows where each key is.
+// report collects the problems and warnings, and knows the line of each key.
 type report struct {
 	file     string
-	lines    map[string]int // of each key in the file
+	lines    map[string]int // the line of each key in the file
 	noLines  bool           // the configuration does not come from a file
-	meant    []string       // the known keys for which unknown ones stand, as it seems
+	meant    []string       // known keys that the author probably meant when writing unknown ones
 	problems []Problem
 	warnings []Warning
 }
 
-// maxKept bounds the work for a file that is wrong throughout.
+// maxKept bounds the number of problems, and so the work, for a file that is wrong throughout.
 const maxKept = 1000
 
-// problem reports what is wrong with a key. One problem is enough for a key and for what lies in it: the next one would
-// follow from it.
+// problem adds a problem of a key. It keeps only the first problem of a key and of the keys inside it, because the
+// others would probably follow from the first.
 func (r *report) problem(key, format string, args ...any) {
 	known := func(p Problem) bool { return key != "" && (holds(key, p.Key) || holds(p.Key, key)) }
 	if len(r.problems) >= maxKept || slices.ContainsFunc(r.problems, known) {
@@ -96,14 +97,15 @@ func (r *report) problem(key, format string, args ...any) {
 	r.problems = append(r.problems, Problem{r.file, r.line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// missing reports a key that is not there, unless an unknown key seems to stand for it: one mistake is one problem.
+// missing reports a key that is not there, unless an unknown key seems to be this one misspelt: one mistake is one
+// problem.
 func (r *report) missing(key, text string) {
 	if !r.misspelt(key) {
 		r.problem(key, "%s", text)
 	}
 }
 
-// misspelt says whether an unknown key seems to stand for this one, or for one that it lies in.
+// misspelt reports whether an unknown key seems to be this key, or a key around it, misspelt.
 func (r *report) misspelt(key string) bool {
 	return slices.ContainsFunc(r.meant, func(meant string) bool { return holds(meant, key) })
 }
@@ -112,7 +114,7 @@ func (r *report) warn(key, format string, args ...any) {
 	r.warnings = append(r.warnings, Warning{r.file, r.line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// holds says whether a key is, or lies in, another one.
+// holds reports whether key is outer or lies in it.
 func holds(outer, key string) bool {
 	rest, ok := strings.CutPrefix(key, outer)
 	return ok && outer != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -133,13 +135,13 @@ func (r *report) line(key string) int {
 	return 0
 }
 
-// given says whether the file has the key.
+// given reports whether the file has the key.
 func (r *report) given(key string) bool {
 	_, ok := r.lines[key]
 	return ok
 }
 
-// result is what the caller gets to see.
+// result returns warnings and problems for the caller, in the order of their lines.
 func (r *report) result() ([]Warning, error) {
 	byLine := func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) }
 	slices.SortStableFunc(r.problems, byLine)

@@ -13,7 +13,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// programs is a place of this machine that children find: its path, or a mapping that also says where they find it.
+// programs is a place of this machine that children see. It is written as a path, or as a mapping that also says at
+// which path the children see it.
 type programs struct{ to *compile.Programs }
 
 func (v programs) read(r *report, key string, n *yaml.Node) {
@@ -35,14 +36,14 @@ func (v programs) mapping() object {
 	return object{{"host", absPath{&v.to.Host}}, {"as", absPath{&v.to.As}}}
 }
 
-// completePrograms: a child finds programs where they are, unless it is told otherwise.
+// completePrograms fills in the path at which children see programs: by default the same path as on this machine.
 func completePrograms(all []compile.Programs) {
 	for i, p := range all {
 		all[i].As = cmp.Or(p.As, p.Host)
 	}
 }
 
-// checkPrograms is about where programs lie, as it is written, and where children find them.
+// checkPrograms checks where the programs lie on this machine, by their paths as written, and where children see them.
 func (c *Config) checkPrograms(r *report, p *compile.Profile) {
 	for i, given := range p.Programs {
 		at := fmt.Sprintf("profiles.%s.programs[%d]", p.Name, i)
@@ -66,7 +67,7 @@ func (c *Config) checkPrograms(r *report, p *compile.Profile) {
 	}
 }
 
-// placeInTheWay says why the programs at an index of a profile's list cannot appear where they should, or "".
+// placeInTheWay returns why children cannot see the i-th programs of a profile at the wanted path, or "" if they can.
 func placeInTheWay(p *compile.Profile, i int) string {
 	as := p.Programs[i].As
 	if why := compile.ReservedForPrograms(as); why != "" {
@@ -88,21 +89,23 @@ func placeInTheWay(p *compile.Profile, i int) string {
 	return ""
 }
 
-// keyDirs hold keys of a user, in the user's home.
+// keyDirs are the names of directories in a user's home that hold keys.
 var keyDirs = []string{".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"}
 
-// keyFiles are keys of a user.
+// keyFiles are the names of files that hold a user's keys.
 var keyFiles = []string{".credentials.json", ".git-credentials", ".netrc"}
 
-// homeFiles lie in homes, and in directories where agents and tools of a user keep what they know.
+// homeFiles are names that are typical of home directories, and of directories where a user's agents and tools keep
+// their data.
 var homeFiles = []string{".bash_history", ".bashrc", ".config", ".profile", ".zshrc", "auth.json"}
 
-// noPrograms are trees of this machine in which programs have no place.
+// noPrograms are directories of this machine that never serve as programs for children.
 var noPrograms = []string{
 	"/boot", "/dev", "/etc", "/proc", "/sys", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker",
 }
 
-// notForChildren says why a place of this machine is not shown as programs, whatever lies there, or "".
+// notForChildren returns why a place of this machine may not be shown to children as programs, whatever lies there. It
+// returns "" if it may.
 func (c *Config) notForChildren(host string) string {
 	switch {
 	case slices.Contains([]string{"/home", "/root"}, host):
@@ -138,7 +141,7 @@ func (c *Config) notForChildren(host string) string {
 	return c.inReach(host)
 }
 
-// inReach says how requests reach a place, or "".
+// inReach returns how requests reach a place, or "" if they cannot.
 func (c *Config) inReach(host string) string {
 	for _, o := range c.Outboxes {
 		if why := o.reaches(host); why != "" {
@@ -153,7 +156,7 @@ func (c *Config) inReach(host string) string {
 	return ""
 }
 
-// commandHere are the places on this machine in which a child of a profile looks for a command.
+// commandHere returns the files on this machine that a child of the profile tries, in this order, to find a command.
 func commandHere(p *compile.Profile, name string) (all []string) {
 	for dir := range strings.SplitSeq(cmp.Or(p.Env["PATH"], p.SearchPath()), ":") {
 		if here := whereHere(p, path.Join(dir, name)); here != "" {
@@ -163,7 +166,7 @@ func commandHere(p *compile.Profile, name string) (all []string) {
 	return all
 }
 
-// whereHere is where a path of a child lies on this machine, or "" if it is not shown.
+// whereHere returns the path on this machine of a child's path, or "" if children do not see that place.
 func whereHere(p *compile.Profile, child string) string {
 	for _, given := range p.Programs {
 		if rel, ok := paths.Below(given.As, child); ok {

@@ -15,7 +15,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// checkProgramsHere looks at what a profile's programs are on this machine.
+// checkProgramsHere looks at a profile's programs on this machine.
 func checkProgramsHere(r *report, p *compile.Profile, homes []home) {
 	for i, given := range p.Programs {
 		at := fmt.Sprintf("profiles.%s.programs[%d]", p.Name, i)
@@ -52,7 +52,7 @@ func leadsTo(link string) string {
 	return " to " + real + ": name that, or the directory that holds both"
 }
 
-// holdsKeys says how a place is a home, or holds what opens one's doors, or "".
+// holdsKeys returns why a place looks like a user's home directory or seems to hold keys, or "" if it does not.
 func holdsKeys(host string, info fs.FileInfo, homes []home) string {
 	for _, h := range homes {
 		if there, err := os.Stat(h.dir); err == nil && os.SameFile(info, there) || paths.Within(host, h.dir) {
@@ -70,7 +70,8 @@ func holdsKeys(host string, info fs.FileInfo, homes []home) string {
 	return ""
 }
 
-// warnClosed: a child is another user than all owners, except where an ordinary user's watcher runs it as itself.
+// warnClosed warns of programs that are closed to other users. A child runs as another user than their owner, except
+// that an ordinary user's watcher runs its children as itself.
 func warnClosed(r *report, at, host string, info fs.FileInfo) {
 	owner := info.Sys().(*syscall.Stat_t).Uid
 	if we := os.Geteuid(); we != 0 && owner == uint32(we) {
@@ -84,7 +85,8 @@ func warnClosed(r *report, at, host string, info fs.FileInfo) {
 // home is the home directory of a user of this machine.
 type home struct{ user, dir string }
 
-// homesIn are the homes of root and of people, by a file as /etc/passwd. Those of services are no homes.
+// homesIn returns the homes of root and of people, from a file in the format of /etc/passwd. It leaves out the homes of
+// services.
 func homesIn(passwd string) (homes []home) {
 	eachRecord(passwd, func(name string, fields []string) {
 		if len(fields) < 5 {
@@ -98,7 +100,7 @@ func homesIn(passwd string) (homes []home) {
 	return homes
 }
 
-// allHomes are those of this machine's users, and our own.
+// allHomes returns the homes of this machine's users and of the watcher's user.
 func allHomes() []home {
 	homes := homesIn("/etc/passwd")
 	if own, err := os.UserHomeDir(); err == nil && isTidy(own) && own != "/" {
@@ -107,8 +109,8 @@ func allHomes() []home {
 	return homes
 }
 
-// warnHidden warns of a command that this machine has and children do not find: where people install agents and tools is not
-// shown unless a profile says so.
+// warnHidden warns of a command that this machine has and children do not see. Children do not see the directories in
+// which people install agents and tools, unless the profile names them.
 func warnHidden(r *report, p *compile.Profile) {
 	if !p.RootFS.Host || len(p.Command) == 0 {
 		return
@@ -137,8 +139,9 @@ func isProgram(name string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// suggestedPrograms is what a profile would say to show a program with what it needs: the directory around its bin, if that
-// is an installation of its own and holds the file to which the name leads, and otherwise that file.
+// suggestedPrograms returns an entry for the key programs that shows a program with everything that it needs. If the
+// directory around its bin is an installation of its own and holds the real file, it is that directory; otherwise it is
+// the real file.
 func suggestedPrograms(found string) string {
 	real, err := filepath.EvalSymlinks(found)
 	if err != nil {

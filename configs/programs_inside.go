@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// maxLooked bounds how much of a profile's programs is looked through.
+// maxLooked bounds how many files LookThrough looks at for one entry of programs.
 const maxLooked = 200_000
 
-// LookThrough says what lies in the profiles' programs and should not: sockets, to which a child may connect although it can
-// write nothing, and what looks like a key. It reads names, and a tree with very many of them not to its end, which it says.
+// LookThrough warns, for each entry of programs, of the first file that should not lie there: a socket, because a child
+// may connect to it although it cannot write there, or a file that looks like a key. It reads names only. In a tree
+// with more than maxLooked files it stops early and says so.
 func (c Config) LookThrough() []Warning {
 	r := &report{noLines: true}
 	for _, p := range c.Profiles {
@@ -23,7 +24,7 @@ func (c Config) LookThrough() []Warning {
 	return r.warnings
 }
 
-// errEnough ends a look.
+// errEnough ends the walk through a tree.
 var errEnough = errors.New("enough")
 
 func lookThrough(r *report, at, host string) {
@@ -34,7 +35,7 @@ func lookThrough(r *report, at, host string) {
 			return errEnough
 		}
 		if err != nil {
-			return fs.SkipDir // it is closed to us, or gone
+			return fs.SkipDir // the directory is closed to us, or gone
 		}
 		switch {
 		case entry.Type() == fs.ModeSocket:
@@ -51,7 +52,7 @@ func lookThrough(r *report, at, host string) {
 	}
 }
 
-// isKey finds files that are keys by custom.
+// isKey reports whether a file of this name usually is a key.
 func isKey(name string) bool {
 	return slices.Contains(keyFiles, name) || slices.Contains([]string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}, name)
 }

@@ -8,7 +8,8 @@ import (
 	"torno/sandbox"
 )
 
-// registries maps a word of --packages to the routes that it opens. A route is called as its preset; none can write, and none needs a credential.
+// registries maps each word of --packages to the routes that it opens. Each route has the name of its preset. None of
+// them can write, and none needs a credential.
 var registries = map[string][]string{"npm": {"npm"}, "pypi": {"pypi", "pypi-files"}, "go": {"goproxy"}}
 
 // Registries lists the words that --packages takes.
@@ -24,7 +25,8 @@ func CheckRegistries(words []string) error {
 	return nil
 }
 
-// openRegistries adds the routes of some words to the gateway's, and returns the ways of a door to them.
+// openRegistries adds the routes of these words to the gateway's routes. It returns the entries that a door needs to
+// open the added routes.
 func openRegistries(routes map[string]any, words []string) (ways []sandbox.Route, err error) {
 	if err := CheckRegistries(words); err != nil {
 		return nil, err

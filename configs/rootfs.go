@@ -11,7 +11,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// root is where a sandbox has its system from, unless that is an image by its name: the word host, or a path.
+// root is the value of the key rootfs: the word host, or a path with its form. The key image names an image instead.
 type root struct{ to *sandbox.RootFS }
 
 const rootForms = "host, dir:/PATH, oci:/PATH or archive:/PATH"
@@ -49,7 +49,7 @@ func (v root) write() *yaml.Node {
 	return nil
 }
 
-// image is a root file system that is an image by its name.
+// image is the value of the key image: the name of an image that serves as root file system.
 type image struct{ to *sandbox.RootFS }
 
 func (v image) read(r *report, key string, n *yaml.Node) {
@@ -72,7 +72,7 @@ func (v image) write() *yaml.Node {
 	return textNode(v.to.Image)
 }
 
-// imageForm is looser than the engine's own grammar and strict about what could be an option.
+// imageForm is looser than the engine's own grammar, but it lets nothing pass that the engine could read as an option.
 var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
 
 func (c *Config) checkRootFS(r *report, key string, p *compile.Profile) {
@@ -96,7 +96,7 @@ func (c *Config) checkRootFS(r *report, key string, p *compile.Profile) {
 	}
 }
 
-// checkPlaces keeps root file systems apart from all that requests reach.
+// checkPlaces reports a root file system in a place that requests reach.
 func (c *Config) checkPlaces(r *report, p *compile.Profile) {
 	_, path, placed := p.RootFS.Place()
 	if !placed {

@@ -12,8 +12,8 @@ import (
 	"torno/sandbox/compile"
 )
 
-// The schema: every key, where it goes, and its bounds. Reading, writing and the lists of known keys come from here;
-// examples/full.yaml explains it to people.
+// The schema has every key, the field for its value, and its bounds. Reading, writing and the lists of known keys use
+// it. examples/full.yaml explains the keys to people.
 
 const (
 	kib = 1 << 10
@@ -23,13 +23,13 @@ const (
 	day = 24 * time.Hour
 )
 
-// Bounds that more than one key has.
+// Bounds that several keys share.
 const (
 	maxRuns    = 10_000
 	maxWaiting = 10_000
 	maxRoots   = 256
 	maxPool    = 1000
-	maxUID     = 1<<31 - 1 // engines take no more
+	maxUID     = 1<<31 - 1 // engines accept no larger uid
 )
 
 func (c *Config) schema() object {
@@ -120,7 +120,8 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 
 const maxTimeout = 30 * 24 * time.Hour
 
-// limitsSchema: the lower bounds are what a sandbox needs before the agent does anything.
+// limitsSchema returns the schema of a profile's limits. The lower bounds are as much as a sandbox needs before the
+// agent does anything.
 func limitsSchema(l *sandbox.Limits) object {
 	return object{
 		{"memory", size{&l.Memory, 16 * mib, 64 * tib}},
@@ -174,7 +175,7 @@ func pathSchema(m *compile.PathMap) value {
 	return object{{"parent", absPath{&m.Parent}}, {"here", absPath{&m.Here}}, {"engine", absPath{&m.Engine}}}
 }
 
-// version is the schema's own number.
+// version is the version number of the schema.
 type version struct{}
 
 func (version) read(r *report, key string, n *yaml.Node) {
@@ -185,7 +186,7 @@ func (version) read(r *report, key string, n *yaml.Node) {
 
 func (version) write() *yaml.Node { return plainNode("1") }
 
-// onlyIf leaves a key out while it is not set.
+// onlyIf wraps a value. It writes the key only if set is true.
 type onlyIf struct {
 	value
 	set bool

@@ -6,10 +6,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// tree is a mapping that another reader understands. Here its form counts, and where its keys are.
+// tree is a mapping whose meaning another reader checks. This package checks only its form, and notes the line of each
+// key.
 type tree struct {
 	to **yaml.Node
-	of string // what it maps to what
+	of string // completes "is not a mapping from" in an error
 }
 
 func (v tree) read(r *report, key string, n *yaml.Node) {
@@ -25,7 +26,8 @@ func (v tree) read(r *report, key string, n *yaml.Node) {
 
 func (v tree) write() *yaml.Node { return *v.to }
 
-// noteKeys notes the line of every key below, as the other reader calls it, and reports a key that is there twice.
+// noteKeys notes the line of every key below, under the name that the other reader uses, and reports a key that is
+// there twice.
 func noteKeys(r *report, key string, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		return
@@ -48,7 +50,8 @@ func noteKeys(r *report, key string, n *yaml.Node) {
 	}
 }
 
-// bare is a node without its place and its comments. Texts are marked as such, so that they are written as texts.
+// bare returns a copy of a node without lines and comments. It marks texts as texts, so that they are also written as
+// texts.
 func bare(n *yaml.Node) *yaml.Node {
 	plain := &yaml.Node{Kind: n.Kind, Value: n.Value, Tag: n.ShortTag()}
 	switch {
@@ -60,7 +63,7 @@ func bare(n *yaml.Node) *yaml.Node {
 	}
 	for i, inner := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			plain.Content = append(plain.Content, argumentNode(inner.Value)) // a model named 1 is a name
+			plain.Content = append(plain.Content, argumentNode(inner.Value)) // a key is always a text: a model may be called 1
 			continue
 		}
 		plain.Content = append(plain.Content, bare(inner))

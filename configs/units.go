@@ -19,7 +19,8 @@ type size struct {
 	min, max int64
 }
 
-// units are from the largest, with the binary ones first: they are what limits are written in.
+// units are ordered by size, the largest first. The binary units come before the decimal ones because limits are
+// usually written in them.
 var units = []struct {
 	name  string
 	bytes int64
@@ -53,7 +54,8 @@ func (v size) read(r *report, key string, n *yaml.Node) {
 
 func (v size) write() *yaml.Node { return plainNode(showSize(*v.to)) }
 
-// parseSize is exact, and cuts off what is less than a byte: 1.001KB has no exact floating-point number.
+// parseSize returns the exact number of bytes and cuts off fractions of a byte. It does not use floating-point numbers,
+// because they cannot hold 1.001KB exactly.
 func parseSize(text string) (int64, bool) {
 	form := sizeForm.FindStringSubmatch(text)
 	if form == nil {
@@ -71,7 +73,7 @@ func parseSize(text string) (int64, bool) {
 	return 0, false
 }
 
-// showSize uses the largest unit that says the size exactly.
+// showSize writes a size in the first of the units that divides it without remainder.
 func showSize(bytes int64) string {
 	for _, unit := range units {
 		if unit.name != "" && unit.name != "B" && bytes != 0 && bytes%unit.bytes == 0 {
@@ -117,7 +119,8 @@ func parseSpan(n *yaml.Node) (time.Duration, bool) {
 
 var zeroParts = regexp.MustCompile(`([a-z])0[ms]`)
 
-// showSpan leaves out the parts that are zero, 1h and not 1h0m0s, and counts days where there are several.
+// showSpan writes a length of time without the parts that are zero: 1h and not 1h0m0s. From two days on it counts in
+// days, if they are whole.
 func showSpan(d time.Duration) string {
 	if d >= 2*day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
@@ -125,7 +128,7 @@ func showSpan(d time.Duration) string {
 	return zeroParts.ReplaceAllString(zeroParts.ReplaceAllString(d.String(), "$1"), "$1")
 }
 
-// kindOf is a node as it may stand in an error.
+// kindOf describes a node for an error.
 func kindOf(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -141,7 +144,7 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// textOf reads a text. Words that YAML takes for something else have to be in quotes.
+// textOf reads a text. A word that YAML takes for something else, such as a number, must be in quotes.
 func textOf(r *report, key string, n *yaml.Node) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		r.problem(key, "%s is not a text", kindOf(n))
@@ -154,7 +157,7 @@ func textOf(r *report, key string, n *yaml.Node) (string, bool) {
 	return n.Value, true
 }
 
-// argumentNode keeps any text, an empty one too.
+// argumentNode returns a node for any text, also for an empty one.
 func argumentNode(s string) *yaml.Node {
 	node := &yaml.Node{}
 	node.SetString(s)
@@ -164,7 +167,7 @@ func argumentNode(s string) *yaml.Node {
 	return node
 }
 
-// textNode says nothing of an empty text.
+// textNode returns a node for a text, or nil if the text is empty.
 func textNode(s string) *yaml.Node {
 	if s == "" {
 		return nil

@@ -18,13 +18,13 @@ import (
 
 // value is one value of a configuration. It reads itself from YAML and writes itself back.
 type value interface {
-	// read reports what is wrong with the node, which is at the key.
+	// read takes the value from the node at this key, and reports mistakes in it.
 	read(r *report, key string, n *yaml.Node)
-	// write returns nil when there is nothing to say.
+	// write returns nil if the key is to be left out.
 	write() *yaml.Node
 }
 
-// text is a sentence or a name.
+// text is a sentence or a name, on one line.
 type text struct {
 	to  *string
 	max int
@@ -45,7 +45,7 @@ func (v text) read(r *report, key string, n *yaml.Node) {
 
 func (v text) write() *yaml.Node { return textNode(*v.to) }
 
-// argument is one element of a command: any text that fits.
+// argument is one element of a command: any text that is not too long.
 type argument struct{ to *string }
 
 func (v argument) read(r *report, key string, n *yaml.Node) {
@@ -86,7 +86,7 @@ func (v absPath) read(r *report, key string, n *yaml.Node) {
 
 func (v absPath) write() *yaml.Node { return textNode(*v.to) }
 
-// loopback is an address of this machine that no other can reach.
+// loopback is an address with a port of this machine that no other machine can reach.
 type loopback struct{ to *string }
 
 func (v loopback) read(r *report, key string, n *yaml.Node) {
@@ -129,7 +129,7 @@ func (v choice[T]) read(r *report, key string, n *yaml.Node) {
 
 func (v choice[T]) write() *yaml.Node { return textNode(string(*v.to)) }
 
-// suggest names the nearest of the known words, or all of them.
+// suggest names the known word nearest to the given one, or all known words if none is near.
 func suggest[T ~string](word string, known []T) string {
 	words := make([]string, len(known))
 	for i, k := range known {
@@ -176,7 +176,7 @@ func (v boolean) read(r *report, key string, n *yaml.Node) {
 
 func (v boolean) write() *yaml.Node { return plainNode(strconv.FormatBool(*v.to)) }
 
-// processors is a number of processors, kept in thousandths.
+// processors is a number of processors, stored in thousandths.
 type processors struct{ to *int64 }
 
 const maxProcessors = 1024
@@ -198,7 +198,7 @@ func (v processors) write() *yaml.Node {
 	return plainNode(strconv.FormatFloat(float64(*v.to)/1000, 'f', -1, 64))
 }
 
-// mask is a umask, in octal digits. The owner keeps every right: a child works on its own files.
+// mask is a umask, in octal digits. It may not take rights from the owner, because a child works on its own files.
 type mask struct{ to *int }
 
 func (v mask) read(r *report, key string, n *yaml.Node) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The bounds of questions in a status.
+// Bounds of the questions in a status.
 const (
 	maxPendingApprovals = 32
 	maxQuestionText     = 4 << 10
@@ -17,43 +17,45 @@ const (
 
 // PendingApproval is an agent's question whether it may call a tool. Tool and Arguments are the child's words.
 type PendingApproval struct {
-	Approval  int       `json:"approval"`  // its number in the run, from 1
-	Digest    string    `json:"digest"`    // of tool, arguments, policy and run: a decision names it
-	Tool      string    `json:"tool"`      // its name
-	Arguments string    `json:"arguments"` // JSON in its canonical form, or the beginning of it
+	Approval  int       `json:"approval"`  // the question's number in the run, from 1
+	Digest    string    `json:"digest"`    // covers tool, arguments, policy and run; a decision must repeat it
+	Tool      string    `json:"tool"`      // the tool's name
+	Arguments string    `json:"arguments"` // canonical JSON, or only its beginning if Cut
 	Cut       bool      `json:"cut,omitempty"`
 	AskedAt   time.Time `json:"asked_at"`
-	ExpiresAt time.Time `json:"expires_at"`           // denied then
-	DecidedBy []string  `json:"decided_by,omitempty"` // parent, operator
+	ExpiresAt time.Time `json:"expires_at"`           // the question is denied at this time
+	DecidedBy []string  `json:"decided_by,omitempty"` // who may decide: parent, operator
 }
 
-// ApprovalEvent is what an event says of a question beside its tool.
+// ApprovalEvent holds the facts that an event adds about a question. The tool itself stands in Event.Tool.
 type ApprovalEvent struct {
 	Approval  int       `json:"approval"`
 	Digest    string    `json:"digest"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // of one that was asked
-	Outcome   string    `json:"outcome,omitempty"`   // of one that was decided: approved, denied, withdrawn
-	By        string    `json:"by,omitempty"`        // policy, parent, operator, time, agent, change, end
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // only when the question was asked
+	Outcome   string    `json:"outcome,omitempty"`   // only when it was decided: approved, denied, withdrawn
+	By        string    `json:"by,omitempty"`        // who or what decided: policy, parent, operator, time, agent, change, end
 }
 
-// shortDigest is how many digits of a digest people see, and have to type.
+// shortDigest is the number of digits of a digest that people see and have to type.
 const shortDigest = 8
 
 // ShortDigest returns the beginning of a digest, for people.
 func ShortDigest(digest string) string { return digest[:min(shortDigest, len(digest))] }
 
-// ApprovalName names a question for a person to type: by its number, which no other question of the run gets, and by the beginning of its digest. A
-// digest alone would not do: a child can have two calls ready whose digests begin alike.
+// ApprovalName returns the name that a person types for a question: its number, which is unique in the run, and the
+// beginning of its digest. A digest alone would not do, because a child can have two calls ready whose digests begin
+// alike.
 func ApprovalName(number int, digest string) string {
 	return fmt.Sprintf("%d %s", number, ShortDigest(digest))
 }
 
-// NamesApproval reports whether words name a question as ApprovalName does.
+// NamesApproval reports whether words name the question in the form that ApprovalName returns.
 func NamesApproval(words []string, number int, digest string) bool {
 	return len(words) == 2 && words[0] == strconv.Itoa(number) && beginsDigest(words[1], digest)
 }
 
-// MeansApproval reports whether each word is the number of a question or the beginning of its digest. No words mean every question.
+// MeansApproval reports whether each word is the question's number or the beginning of its digest. No words mean every
+// question.
 func MeansApproval(words []string, number int, digest string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool {
 		return word != strconv.Itoa(number) && !beginsDigest(word, digest)
@@ -64,7 +66,7 @@ func beginsDigest(word, digest string) bool {
 	return len(word) >= shortDigest && strings.HasPrefix(digest, word)
 }
 
-// IsDigest says whether a text has the form of a question's digest.
+// IsDigest reports whether text has the form of a question's digest: 64 lower-case hexadecimal digits.
 func IsDigest(text string) bool {
 	if len(text) != 64 {
 		return false

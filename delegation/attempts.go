@@ -2,12 +2,13 @@ package delegation
 
 import "fmt"
 
-// LostAttempt tells the reader of a later attempt's response what became of an earlier one.
+// LostAttempt returns the warning, in a later attempt's response, that an earlier attempt was lost.
 func LostAttempt(attempt int) string {
 	return fmt.Sprintf("Attempt %d was lost with its sandbox, and may have left something in the workspace.", attempt)
 }
 
-// EndedWithParent is the warning of a run that ended because its parent did. why is how that one ended, "" where that is not known.
+// EndedWithParent returns the warning for a run that ended because its parent ended. why is the parent's reason, or ""
+// if that is not known.
 func EndedWithParent(parent string, why Reason) string {
 	if why == "" {
 		return fmt.Sprintf("It was ended because its parent %q was ended.", parent)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// upstreamError is a sentence of MassGen's protocol, capital letters and all.
+// upstreamError is a sentence of MassGen's protocol, kept word for word with its capital letters.
 type upstreamError string
 
 func (e upstreamError) Error() string { return string(e) }
@@ -22,13 +22,14 @@ func checkReason(reason Reason) error {
 	return nil
 }
 
-// isWord accepts what a code or a reason looks like. Newer watchers may have more of them than this package knows.
+// isWord reports whether s has the form of a code or a reason. It does not ask for known words, because newer watchers
+// may have more of them than this package knows.
 func isWord(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// wireTime returns a time as the wire has it: UTC, in microseconds, which Python can read. A time that has no such spelling
-// becomes the zero time.
+// wireTime returns t as the wire spells it: in UTC, cut to microseconds so that Python can read it. A time outside the
+// years 1 to 9999 becomes the zero time.
 func wireTime(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	if t.Year() < 1 || t.Year() > 9999 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MaxContextPaths is how many context paths one request may name.
+// MaxContextPaths limits the context paths of one request.
 const MaxContextPaths = 64
 
 const (
@@ -13,9 +13,10 @@ const (
 	hintToken = "begin with a letter or a digit; use at most 128 letters, digits and . _ : / @ -"
 )
 
-// DecodeRequest reads a request as hostile text. It forgives the differences in the table of docs/PROTOCOL.md and nothing
-// else. The error is a *Refusal, with the texts of MassGen's watcher where that has one, and in its order: parse, validate,
-// then the ids and our additions to version 1. The reader of the file bounds its size.
+// DecodeRequest reads a request as hostile text. It forgives the differences in the table of docs/PROTOCOL.md and
+// nothing else. The error is a *Refusal. It checks in the order of MassGen's watcher, and uses that watcher's sentences
+// where there are any: first it parses, then it validates; the ids and our additions to version 1 come last.
+// DecodeRequest does not bound the size; whoever reads the file does.
 func DecodeRequest(data []byte) (Request, error) { return decodeRequest(data, leniencies) }
 
 func decodeRequest(data []byte, rules []leniency) (Request, error) {
@@ -51,7 +52,7 @@ func decodeRequest(data []byte, rules []leniency) (Request, error) {
 	return r, nil
 }
 
-// validate makes the checks of MassGen's watcher, with its texts, in its order.
+// validate makes the checks of MassGen's watcher, in its order and with its sentences.
 func validate(version int, subagent, request string, r Request) *Refusal {
 	checks := []struct {
 		wrong       bool
@@ -79,7 +80,7 @@ func validate(version int, subagent, request string, r Request) *Refusal {
 	return nil
 }
 
-// parseIDs turns the ids and the optional words into their types.
+// parseIDs parses the ids and the optional words into their types.
 func (r *Request) parseIDs(subagent, request string, options map[string]string) *Refusal {
 	var err error
 	if r.SubagentID, err = ParseSubagentID(subagent); err != nil {
@@ -102,7 +103,7 @@ func (r *Request) parseIDs(subagent, request string, options map[string]string) 
 	return nil
 }
 
-// checkPaths refuses what can be no path or no argument, wherever it lies.
+// checkPaths refuses texts that can be neither a path nor an argument. It does not look at where a path leads.
 func (r *Request) checkPaths() *Refusal {
 	if len(r.ContextPaths) > MaxContextPaths {
 		return invalid(CodeInvalid, "context_paths", fmt.Sprintf("context_paths has %d entries, at most %d are allowed",

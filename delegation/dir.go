@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is an outbox, held open. Every method goes through the held handle and takes the bare name of an entry, so that
-// nothing that happens to the path, or is planted in the directory, leads anywhere else. It may be used by several
-// goroutines at once; Close comes last.
+// Dir is an open outbox. Every method works through the open directory and takes the bare name of an entry. So it leads
+// nowhere else, whatever happens to the path and whatever somebody plants in the directory. Several goroutines may use
+// a Dir at once; Close comes last.
 type Dir struct {
 	path  string
-	root  *os.Root // the same directory twice: a Root for renameio
-	file  *os.File // and a descriptor for what a Root would follow
+	root  *os.Root // the same directory twice: a Root for renameio,
+	file  *os.File // and a descriptor for calls where a Root would follow a link
 	uid   uint32
 	gid   uint32
 	stamp Stamp
 	clock fsClock
-	why   error // why it is nowhere; nil where it is a directory of the parent's
+	why   error // why the outbox could not be opened, for a Dir from OpenNowhere; otherwise nil
 }
 
-// OpenDir opens the outbox at path, which must itself be a directory and not a link to one.
+// OpenDir opens the outbox at path. The path must be a directory itself, not a link to one.
 func OpenDir(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -47,15 +47,15 @@ func OpenDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// bind opens the Root of the held directory. It goes through /proc, and opens the path once more only without a /proc: a FIFO that lies there by
-// now would make that wait for ever.
+// bind opens the Root of the directory that the descriptor holds. It goes through /proc. It opens the path a second
+// time only if there is no /proc, because a FIFO planted at the path meanwhile would make that open wait for ever.
 func (d *Dir) bind() error {
 	var here, there unix.Stat_t
 	if err := unix.Fstat(d.fd(), &here); err != nil {
 		return fmt.Errorf("stat outbox %q: %w", d.path, err)
 	}
 	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", d.fd()))
-	if errors.Is(err, fs.ErrNotExist) { // no /proc is mounted
+	if errors.Is(err, fs.ErrNotExist) { // /proc is not mounted
 		root, err = os.OpenRoot(d.path)
 	}
 	if err != nil {
@@ -88,13 +88,13 @@ func (d *Dir) Close() error {
 // Path returns the absolute path under which the outbox was opened.
 func (d *Dir) Path() string { return d.path }
 
-// Owner returns the owner that the outbox had when it was opened. Publish gives files to this owner.
+// Owner returns the user and group that owned the outbox when it was opened. Publish gives files to them.
 func (d *Dir) Owner() (uid, gid uint32) { return d.uid, d.gid }
 
-// Info describes the held directory itself, wherever it is.
+// Info describes the open directory itself, even if it has been moved.
 func (d *Dir) Info() (os.FileInfo, error) { return d.file.Stat() }
 
-// Reopen opens the directory itself once more, for a lock that ends with what was opened.
+// Reopen opens the directory once more. A lock taken on the returned file ends when that file is closed.
 func (d *Dir) Reopen() (*os.File, error) {
 	root, err := d.root.OpenRoot(".")
 	if err != nil {
@@ -104,11 +104,12 @@ func (d *Dir) Reopen() (*os.File, error) {
 	return root.Open(".")
 }
 
-// OpenRoot opens the held directory once more, for what lies in directories beneath it.
+// OpenRoot opens the directory once more, as a Root that reaches into the directories below it.
 func (d *Dir) OpenRoot() (*os.Root, error) { return d.root.OpenRoot(".") }
 
-// Alive fails with ErrMoved when the path no longer leads to the open directory: it was removed, replaced, or something
-// was mounted over it. Files would still be read and written there, but the other side would not see them.
+// Alive fails with ErrMoved when the path no longer leads to the open directory: somebody removed or replaced the
+// directory, or mounted something over it. Reading and writing files would still work, but the other side would not see
+// them.
 func (d *Dir) Alive() error {
 	if d.why != nil {
 		return fmt.Errorf("outbox %q: %w: %w", d.path, ErrMoved, d.why)
@@ -127,7 +128,7 @@ func (d *Dir) Alive() error {
 	return nil
 }
 
-// Writable fails if nothing can be published: the file system is read-only, or the right to write is missing.
+// Writable fails if nothing can be published, because the file system is read-only or the right to write is missing.
 func (d *Dir) Writable() error {
 	if err := unix.Faccessat(d.fd(), ".", unix.W_OK, 0); err != nil {
 		return fmt.Errorf("outbox %q cannot be written: %w", d.path, err)
@@ -147,7 +148,7 @@ func (d *Dir) Stat(name string) (Stamp, error) {
 	return stampOf(&st), nil
 }
 
-// Remove removes an entry of any kind but a directory, which is ErrDirectory. A missing entry is fine.
+// Remove removes an entry. If the entry is a directory it returns ErrDirectory. A missing entry is no error.
 func (d *Dir) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("remove %w", err)
@@ -162,7 +163,8 @@ func (d *Dir) Remove(name string) error {
 	return fmt.Errorf("remove %q: %w", name, err)
 }
 
-// Names lists the outbox in pieces of at most chunk names, in no order, and keeps nothing. An error of each ends it.
+// Names calls each with the names in the outbox, at most chunk of them at a time and in no order. It keeps none of
+// them. It stops at the first error of each.
 func (d *Dir) Names(ctx context.Context, chunk int, each func([]string) error) error {
 	listing, err := d.root.Open(".")
 	if err != nil {

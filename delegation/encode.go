@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// requestForm is a request as it is written, in the order of MassGen's client.
+// requestForm is a request in its written form; the fields stand in the order of MassGen's client.
 type requestForm struct {
 	Version        int            `json:"version"`
 	SubagentID     SubagentID     `json:"subagent_id"`
@@ -25,8 +25,8 @@ type requestForm struct {
 	WorkspaceMade  bool           `json:"workspace_made,omitempty"`
 }
 
-// Encode writes a request in its one spelling. It refuses what DecodeRequest would refuse, with the same
-// *Refusal, so that a client need not ask in order to know.
+// Encode writes a request in its one spelling. It refuses whatever DecodeRequest would refuse, with the same *Refusal,
+// so a client need not send the request to find out.
 func (r Request) Encode() ([]byte, error) {
 	for _, text := range append([]string{r.Task, r.AnswerFile, r.Workspace}, r.ContextPaths...) {
 		if !utf8.ValidString(text) {

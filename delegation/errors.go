@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Dir refuses entries with these errors, wrapped with the name of the entry. For a missing entry the error is fs.ErrNotExist.
+// Dir refuses entries with these errors and wraps them with the name of the entry. For a missing entry the error is
+// fs.ErrNotExist.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrLinked     = errors.New("has more than one name (hard links)")
@@ -18,8 +19,8 @@ var (
 	ErrDirectory  = errors.New("a directory is in the place of the file")
 )
 
-// RefuseEntry turns Read's error for a request's entry into the refusal to respond with. It returns nil where the entry is
-// not to blame or may be whole at the next look, for instance while it is being written.
+// RefuseEntry turns Read's error for a request's entry into the refusal to respond with. It returns nil if the entry is
+// not to blame, or if the entry may be whole at the next look, for instance because somebody is still writing it.
 func RefuseEntry(name string, err error) *Refusal {
 	if errors.Is(err, fs.ErrPermission) {
 		return &Refusal{
@@ -40,7 +41,7 @@ func RefuseEntry(name string, err error) *Refusal {
 	return refusal
 }
 
-// entryError is an entry that will not do however often it is looked at.
+// entryError is an error of an entry that stays unacceptable however often somebody looks at it.
 type entryError struct {
 	what   error
 	detail string
@@ -50,7 +51,7 @@ func (e *entryError) Error() string { return e.what.Error() + e.detail }
 
 func (e *entryError) Unwrap() error { return e.what }
 
-// acceptable says whether an entry may be opened at all.
+// acceptable returns an error if the entry must not be opened at all.
 func acceptable(s Stamp, max int64) error {
 	switch {
 	case !s.Mode.IsRegular():
@@ -81,7 +82,8 @@ func typeOf(mode fs.FileMode) string {
 	return "a device"
 }
 
-// checkName accepts the name of one entry: it is not empty, not a dot or two, fits and has no slash and no NUL.
+// checkName accepts the name of one entry. The name must not be empty, "." or "..", must not be too long, and must not
+// contain a slash or a NUL.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%.300q: %w", name, ErrBadName)

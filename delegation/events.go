@@ -10,7 +10,7 @@ import (
 	"torno/internal/agent"
 )
 
-// MaxSegment is the size of an events segment in bytes, which neither side exceeds.
+// MaxSegment is the size limit of an events segment, in bytes. Both sides keep to it.
 const MaxSegment = 64 << 10
 
 // EncodeEvents writes a segment: one line of JSON for each event.
@@ -33,8 +33,8 @@ func EncodeEvents(events []Event) ([]byte, error) {
 	return segment.Bytes(), nil
 }
 
-// DecodeEvents reads a segment as hostile text. A line that is torn, foreign or out of order is an error that names it;
-// the events of the lines before it are returned beside it.
+// DecodeEvents reads a segment as hostile text. If a line is torn, foreign or out of order, the error names the line,
+// and DecodeEvents still returns the events of the lines before it.
 func DecodeEvents(data []byte) ([]Event, error) {
 	if len(data) > MaxSegment {
 		return nil, fmt.Errorf("events segment of %d bytes: %w", len(data), ErrTooBig)
@@ -118,13 +118,13 @@ func (e Event) checkApproval() error {
 	return e.Approval.check(e.Type)
 }
 
-// line is what an agent's adapter said.
+// line returns the part of the event that the agent's adapter reported.
 func (e Event) line() agent.Line {
 	return agent.Line{Kind: agent.Kind(e.Type), Text: e.Text, More: e.More, Parent: e.Parent, Tool: e.Tool, Tokens: e.Tokens, Failed: e.Failed}
 }
 
-// Show is what an agent did, or was told, as people read it, "" for other events. It is the child's word, like its output, but for
-// what the parent has said.
+// Show returns, for people, a description of an agent's action or of a message to the agent, and "" for other events.
+// The messages are the parent's; everything else is the child's word, like its output.
 func (e Event) Show() string {
 	switch e.Type {
 	case EventState, EventStdout, EventStderr, EventGap:
@@ -137,7 +137,8 @@ func (e Event) Show() string {
 	return agent.Show(e.line())
 }
 
-// showApproval is a question, or how it was decided, as people read it. The tool and its arguments are the child's words.
+// showApproval returns, for people, a question or the decision about it. The tool and its arguments are the child's
+// words.
 func (e Event) showApproval() string {
 	if e.Approval == nil || e.Tool == nil {
 		return ""
@@ -152,17 +153,17 @@ func (e Event) showApproval() string {
 	return fmt.Sprintf("? approval %d: %s by %s%s\n", e.Approval.Approval, e.Approval.Outcome, e.Approval.By, why)
 }
 
-// EventOf is the event of what an agent's adapter said.
+// EventOf returns the event for a line from an agent's adapter.
 func EventOf(l agent.Line) Event {
 	return Event{Type: EventType(l.Kind), Text: l.Text, More: l.More, Parent: l.Parent, Tool: l.Tool, Tokens: l.Tokens, Failed: l.Failed}
 }
 
-// MissingEvents is the event that stands in a reader's stream for events that are not there any more, or never came.
+// MissingEvents returns the event that a reader sees in place of events that are gone or never came.
 func MissingEvents(first, last int64, at time.Time) Event {
 	return Event{Seq: first, Time: at, Type: EventGap, Missing: &Missing{First: first, Last: last}}
 }
 
-// ShowGap is what people are told of a gap.
+// ShowGap returns the sentence that tells people about a gap.
 func (e Event) ShowGap() string {
 	switch m := e.Missing; {
 	case m == nil:
@@ -174,7 +175,7 @@ func (e Event) ShowGap() string {
 	}
 }
 
-// Output is the output of the child, byte for byte.
+// Output returns the output of the child, byte for byte.
 func (e Event) Output() []byte {
 	if len(e.Base64) > 0 {
 		return e.Base64

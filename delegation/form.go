@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// form reads members strictly and keeps the first complaint.
+// form reads the members of a request strictly and keeps the first complaint.
 type form struct {
 	body    map[string]any
 	refusal *Refusal
 }
 
-// readForm takes the members of a request and relaxes them, which leaves one spelling to read.
+// readForm decodes the members of a request and applies the leniencies, so that only one spelling is left to read.
 func readForm(data []byte, rules []leniency) (*form, *Refusal) {
 	object, err := parseObject(data)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *form) text(field string) string {
 	return s
 }
 
-// object returns nil for an empty object, so that one request has one value.
+// object returns nil for an empty object, so that equal requests decode to equal values.
 func (f *form) object(field string) map[string]any {
 	object, ok := f.body[field].(map[string]any)
 	if !ok {
@@ -85,7 +85,7 @@ func (f *form) texts(field string) []string {
 	return result
 }
 
-// flag is false where it is not given.
+// flag returns false if the field is absent.
 func (f *form) flag(field string) bool {
 	if f.body[field] == (absent{}) {
 		return false
@@ -132,7 +132,7 @@ func (f *form) complainOf(got any, field, want string) {
 	f.refusal = unparsable(field, fmt.Sprintf("%s must be %s, got %s", field, want, typeName(got)))
 }
 
-// members decodes the members that a request may have, with numbers as they are spelled.
+// members decodes the members that a request may have. Numbers keep their spelling.
 func members(object map[string]json.RawMessage) (map[string]any, error) {
 	body := map[string]any{}
 	for _, field := range requestFields {
@@ -157,7 +157,7 @@ func decodeValue(value json.RawMessage) (v any, err error) {
 	return v, err
 }
 
-// typeName names a decoded value for people.
+// typeName names the type of a decoded value, for people.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:

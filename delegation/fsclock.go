@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// fsClock is how far the clock of a file system is behind ours, as the last file that was written there showed.
+// fsClock remembers how far a file system's clock is behind ours, measured on the last file that we wrote there.
 type fsClock struct{ measured atomic.Pointer[time.Duration] }
 
 func (c *fsClock) note(behind time.Duration) { c.measured.Store(&behind) }
 
-// behind is never less than zero: a clock ahead of ours makes stamps look younger than they are, which is safe.
+// behind never returns less than zero. If that clock is ahead of ours, stamps look younger than they are, which is
+// safe.
 func (c *fsClock) behind() (behind time.Duration, known bool) {
 	last := c.measured.Load()
 	if last == nil {

@@ -13,8 +13,8 @@ import (
 // MaxRequestID is the longest request_id in bytes.
 const MaxRequestID = 256
 
-// SubagentID addresses a child within its outbox. It was parsed, so it may become part of a file's name.
-// The zero value is no id.
+// SubagentID addresses a child within its outbox. It has been parsed, so it may become part of a file's name. The zero
+// value is no id.
 type SubagentID struct{ s string }
 
 // ParseSubagentID accepts [A-Za-z0-9][A-Za-z0-9._-]{0,127} and nothing else.
@@ -27,20 +27,20 @@ func ParseSubagentID(s string) (SubagentID, error) {
 
 func (id SubagentID) String() string { return id.s }
 
-// IsZero says whether the id was never parsed.
+// IsZero reports whether the id was never parsed.
 func (id SubagentID) IsZero() bool { return id.s == "" }
 
 // MarshalText and UnmarshalText make JSON pass through the parser.
 func (id SubagentID) MarshalText() ([]byte, error) { return []byte(id.s), nil }
 
-// UnmarshalText parses; see ParseSubagentID.
+// UnmarshalText parses the id; see ParseSubagentID.
 func (id *SubagentID) UnmarshalText(b []byte) (err error) {
 	*id, err = ParseSubagentID(string(b))
 	return err
 }
 
-// RequestID tells one request of a subagent from the next. It is any printable text, so it is never part of a
-// path, a name or a label: only its Hash is.
+// RequestID tells one request of a subagent from the next. It may be any printable text, so it never becomes part of a
+// path, a name or a label; only its Hash does.
 type RequestID struct{ s string }
 
 // ParseRequestID accepts non-empty printable UTF-8 of up to MaxRequestID bytes.
@@ -63,10 +63,10 @@ func ParseRequestID(s string) (RequestID, error) {
 
 func (id RequestID) String() string { return id.s }
 
-// IsZero says whether the id was never parsed.
+// IsZero reports whether the id was never parsed.
 func (id RequestID) IsZero() bool { return id.s == "" }
 
-// Hash is 16 hexadecimal digits that stand for the id in file names.
+// Hash returns the 16 hexadecimal digits that stand for the id in file names.
 func (id RequestID) Hash() string {
 	sum := sha256.Sum256([]byte(id.s))
 	return hex.EncodeToString(sum[:8])
@@ -75,14 +75,14 @@ func (id RequestID) Hash() string {
 // MarshalText and UnmarshalText make JSON pass through the parser.
 func (id RequestID) MarshalText() ([]byte, error) { return []byte(id.s), nil }
 
-// UnmarshalText parses; see ParseRequestID.
+// UnmarshalText parses the id; see ParseRequestID.
 func (id *RequestID) UnmarshalText(b []byte) (err error) {
 	*id, err = ParseRequestID(string(b))
 	return err
 }
 
-// Token is a short word that may stand in an argument list: a model, a session, a profile. It begins with a letter
-// or a digit, so it is never an option. The zero value means that none was given.
+// Token is a short word that may stand in an argument list: a model, a session, a profile. It begins with a letter or a
+// digit, so no program takes it for an option. The zero value means that no token was given.
 type Token struct{ s string }
 
 // ParseToken accepts [A-Za-z0-9][A-Za-z0-9._:/@-]{0,127} and nothing else.
@@ -95,13 +95,13 @@ func ParseToken(s string) (Token, error) {
 
 func (t Token) String() string { return t.s }
 
-// IsZero says whether no token was given.
+// IsZero reports whether no token was given.
 func (t Token) IsZero() bool { return t.s == "" }
 
 // MarshalText and UnmarshalText make JSON pass through the parser.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.s), nil }
 
-// UnmarshalText parses; an empty text is no token.
+// UnmarshalText parses the token; an empty text means no token.
 func (t *Token) UnmarshalText(b []byte) (err error) {
 	if len(b) == 0 {
 		*t = Token{}
@@ -111,7 +111,7 @@ func (t *Token) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// parseName checks that s is a letter or digit followed by at most 127 letters, digits or characters of also.
+// parseName checks that s is a letter or a digit, followed by at most 127 letters, digits or characters from also.
 func parseName(s, also string) error {
 	switch {
 	case s == "":

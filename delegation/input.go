@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// The bounds of what a parent says to a run's agent.
+// Bounds of the input that a parent gives to a run's agent.
 const (
-	MaxInputText = 64 << 10  // bytes of one text
-	MaxInputFile = 512 << 10 // bytes of one file: in JSON a text may take six times its length
-	MaxInputs    = 1000      // files of one run
+	MaxInputText = 64 << 10  // bytes in one text
+	MaxInputFile = 512 << 10 // bytes in one file: in JSON a text may take six times its length
+	MaxInputs    = 1000      // files for one run
 )
 
-// InputKind says what a parent wants of an agent.
+// InputKind says whether a parent sends a message, an interrupt or a decision.
 type InputKind string
 
 // The kinds of input.
 const (
 	InputMessage   InputKind = "message"   // the agent gets a text
-	InputInterrupt InputKind = "interrupt" // the agent stops what it does, and gets the text where there is one
-	InputDecision  InputKind = "decision"  // a question of the agent's is decided
+	InputInterrupt InputKind = "interrupt" // the agent stops its work; then it gets the text, if there is one
+	InputDecision  InputKind = "decision"  // the parent decides a question of the agent
 )
 
-// Input is one input_<id>.<request>.<n>.json: what a parent says to the agent of a run.
+// Input is one input_<id>.<request>.<n>.json: a message, an interrupt or a decision from the parent to a run's agent.
 type Input struct {
 	Version    int       `json:"version"`
 	SubagentID string    `json:"subagent_id"`
@@ -32,13 +32,14 @@ type Input struct {
 	Kind       InputKind `json:"kind"`
 	Text       string    `json:"text,omitempty"`
 
-	// Of a decision: the question's number, the digest of what the parent has seen, and whether it may be.
+	// Only in a decision: the question's number, the digest of the question that the parent saw, and the decision
+	// itself.
 	Approval int      `json:"approval,omitempty"`
 	Digest   string   `json:"digest,omitempty"`
 	Decision Decision `json:"decision,omitempty"`
 }
 
-// Decision is a parent's word about a question of an agent's.
+// Decision is a parent's answer to an agent's question.
 type Decision string
 
 // The decisions.
@@ -47,19 +48,19 @@ const (
 	Deny    Decision = "deny"
 )
 
-// MaxWhy bounds what an agent is told of a denial, in bytes.
+// MaxWhy bounds, in bytes, the reason for a denial that the agent is told.
 const MaxWhy = 2000
 
-// InputStatus says in a status what became of a run's input.
+// InputStatus reports, in a status, which input of a run has been dealt with.
 type InputStatus struct {
-	// Acknowledged is the highest number of which it is known what became of it. All below it are known as well; those that are not
-	// among Refused have reached the agent.
+	// Acknowledged is the highest number whose input has been dealt with; all lower numbers have been dealt with too.
+	// Each of these inputs has reached the agent unless Refused lists it.
 	Acknowledged int            `json:"acknowledged"`
-	Refused      []RefusedInput `json:"refused,omitempty"` // the last MaxRefusedInputs
-	Missing      int            `json:"missing,omitempty"` // the number that is waited for, while a later one is there
+	Refused      []RefusedInput `json:"refused,omitempty"` // the last MaxRefusedInputs of them
+	Missing      int            `json:"missing,omitempty"` // the watcher waits for this number, and a later one is there
 }
 
-// MaxRefusedInputs is how many refused inputs a status names.
+// MaxRefusedInputs is the number of refused inputs that a status lists.
 const MaxRefusedInputs = 64
 
 // RefusedInput is an input that the agent did not get.
@@ -70,12 +71,12 @@ type RefusedInput struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// InputName is the file of input n, from 1, for the run of a request.
+// InputName returns the name of the file with input n, from 1, for the run of a request.
 func InputName(id SubagentID, request RequestID, n int) string {
 	return "input_" + id.s + "." + request.Hash() + "." + strconv.Itoa(n) + ".json"
 }
 
-// ParseInputName takes the name of an input file apart. requestHash is RequestID.Hash; n counts from 1.
+// ParseInputName splits the name of an input file. requestHash is a RequestID.Hash; n counts from 1.
 func ParseInputName(name string) (rawID, requestHash string, n int, ok bool) {
 	return parseNumbered(name, "input_", ".json")
 }
@@ -88,7 +89,7 @@ func (in Input) Encode() ([]byte, error) {
 	return encode(in)
 }
 
-// DecodeInput reads an input as hostile text. Its ids and its number must be those in the name of its file. What is wrong is a
+// DecodeInput reads an input as hostile text. Its ids and its number must match the name of its file. The error is a
 // *Refusal.
 func DecodeInput(data []byte, id SubagentID, request RequestID, n int) (Input, error) {
 	var in Input
@@ -105,7 +106,7 @@ func DecodeInput(data []byte, id SubagentID, request RequestID, n int) (Input, e
 	return in, nil
 }
 
-// RefuseInputEntry is RefuseEntry for the entry of an input.
+// RefuseInputEntry does for an input's entry what RefuseEntry does for a request's entry.
 func RefuseInputEntry(err error) *Refusal {
 	var entry *entryError
 	if !errors.As(err, &entry) {

@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deeply JSON may be nested, the outermost object included.
+// maxDepth limits how deeply JSON may be nested. The outermost object counts as one level.
 const maxDepth = 64
 
-// parseObject reads one JSON object, member by member: valid UTF-8, bounded depth, each name once, nothing after it.
-// Names count exactly as they are spelled, which encoding/json does not insist on for structs.
+// parseObject reads one JSON object, member by member. The text must be valid UTF-8 of bounded depth; no name may come
+// twice, and nothing may follow the object. Names must match letter for letter, which encoding/json does not demand for
+// structs.
 func parseObject(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
@@ -37,7 +38,7 @@ func parseObject(data []byte) (map[string]json.RawMessage, error) {
 	return object, err
 }
 
-// eachMember walks the members of an object for as far as the text is JSON.
+// eachMember visits the members of an object, up to the point where the text stops being JSON.
 func eachMember(data []byte, visit func(name string, value json.RawMessage) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
@@ -60,7 +61,8 @@ func eachMember(data []byte, visit func(name string, value json.RawMessage) erro
 	return nil
 }
 
-// depthOver says whether brackets outside of strings nest more than limit deep. It is asked before anything recurses.
+// depthOver reports whether brackets outside of strings nest deeper than limit. It must run before anything that
+// recurses.
 func depthOver(data []byte, limit int) bool {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
@@ -81,8 +83,8 @@ func depthOver(data []byte, limit int) bool {
 	return false
 }
 
-// decodeStrict fills the struct behind target from an object: exact names, strict types, unknown members ignored. A
-// member that is null counts as absent; one of those in required must be there.
+// decodeStrict fills the struct behind target from an object. Names must match exactly and types strictly; unknown
+// members are ignored. A member that is null counts as absent. Each member in required must be there.
 func decodeStrict(data []byte, target any, required ...string) error {
 	object, err := parseObject(data)
 	if err != nil {
@@ -112,7 +114,7 @@ func decodeStrict(data []byte, target any, required ...string) error {
 	return nil
 }
 
-// encode spells a value the one way in which this package writes: two blanks of indent, no HTML escapes, a line's end.
+// encode writes a value in this package's one spelling: two blanks of indent, no HTML escapes, a newline at the end.
 func encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

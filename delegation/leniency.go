@@ -12,19 +12,19 @@ import (
 // maxSeconds bounds every whole number of a request, so that no arithmetic with it overflows.
 const maxSeconds = math.MaxInt32
 
-// absent is the value of a member that is not there.
+// absent stands for a member that is not there.
 type absent struct{}
 
-// leniency is one way in which a request may differ from what Encode writes and still be taken. Real clients need them:
-// MassGen's own watcher coerces, and people write requests by hand.
+// leniency describes a difference from the output of Encode that a request may have and still be accepted. Real clients
+// need it: MassGen's own watcher coerces values, and people write requests by hand.
 type leniency struct {
 	Name   string
 	Fields []string
 	// Given and Taken are an example, as members of a request: the first means exactly the second.
 	Given, Taken string
 	Why          string
-	// take turns a value of one of Fields into the strict one, and leaves what it does not know. It is nil where the
-	// way in which a request is read is the leniency.
+	// take turns a value of one of Fields into its strict form and leaves unknown values alone. take is nil if the
+	// decoder itself already forgives this difference.
 	take func(any) any
 }
 
@@ -37,7 +37,7 @@ var (
 	wholeText     = regexp.MustCompile(`^-?[0-9]+$`)
 )
 
-// leniencies is every difference that DecodeRequest forgives, in the order in which it applies them.
+// leniencies lists every difference that DecodeRequest forgives. DecodeRequest applies them in this order.
 var leniencies = []leniency{
 	{
 		"numeric-string", wholeNumbers, `"timeout_seconds": "30"`, `"timeout_seconds": 30`,
@@ -143,7 +143,7 @@ func takeHugeNumber(v any) any {
 	if !ok {
 		return v
 	}
-	// Out of range, Float64 fails and returns an infinity, which is as huge as is needed here.
+	// If the number is out of range, Float64 fails and returns an infinity, which is as huge as needed here.
 	f, _ := number.Float64()
 	if math.Abs(f) <= maxSeconds {
 		return v

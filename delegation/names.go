@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// HeartbeatName is the file in which a watcher says that it serves the outbox.
+// HeartbeatName names the file that a watcher keeps writing while it serves the outbox.
 const HeartbeatName = "watcher.json"
 
 // maxName is the longest name of a file, in bytes, on every file system that matters here.
 const maxName = 255
 
-// tempPrefix begins the names of files that are being written. Digits follow and nothing else.
+// tempPrefix begins the names of files that are being written. Only digits follow it.
 const tempPrefix = ".torno-"
 
 // Kind tells the files of an outbox apart by their names.
 type Kind int
 
-// The kinds of files. KindOther is everything that the protocol does not know, temporary files among them.
+// The kinds of files. KindOther is everything that the protocol does not know, including temporary files.
 const (
 	KindOther Kind = iota
 	KindRequest
@@ -50,15 +50,15 @@ func CancelRequestName(id SubagentID, request RequestID) string {
 	return CancelName(id) + "." + request.Hash()
 }
 
-// ParseCancel takes apart what ParseName says of a sentinel that names a request. requestHash is RequestID.Hash. The same
-// text can be the id of another subagent.
+// ParseCancel splits the text that ParseName returned for a sentinel into an id and a RequestID.Hash. It is not ok if
+// there is no hash. The same text can also be another subagent's id.
 func ParseCancel(raw string) (rawID, requestHash string, ok bool) {
 	rawID, requestHash, ok = cutLast(raw, ".")
 	return rawID, requestHash, ok && isHash(requestHash)
 }
 
-// IsSentinel says whether what ParseName says of a sentinel is the id of a subagent, or such an id and the hash of a request. Of a long id only
-// the second has the form: with a hash it is too long to be an id.
+// IsSentinel reports whether the text that ParseName returned for a sentinel is a subagent's id, or such an id with the
+// hash of a request. It cuts the hash off first, because a long id with a hash would be too long to parse as an id.
 func IsSentinel(raw string) bool {
 	if id, _, ok := ParseCancel(raw); ok {
 		raw = id
@@ -70,19 +70,19 @@ func IsSentinel(raw string) bool {
 // StatusName names the file with the state of the newest run.
 func StatusName(id SubagentID) string { return "status_" + id.s + ".json" }
 
-// EventsName is segment seq, from 1, of a request's live output.
+// EventsName returns the name of segment seq, from 1, of a request's live output.
 func EventsName(id SubagentID, request RequestID, seq int) string {
 	return "events_" + id.s + "." + request.Hash() + "." + strconv.Itoa(seq) + ".jsonl"
 }
 
-// ResponseNameFor is the answer to a request whose name holds a text that need not be an id. It is not ok where that
-// name would be too long for a file.
+// ResponseNameFor returns the name of the response to a request file whose name need not hold a valid id. It is not ok
+// if the response's name would be too long for a file.
 func ResponseNameFor(rawID string) (name string, ok bool) {
 	name = "response_" + rawID + ".json"
 	return name, checkName(name) == nil
 }
 
-// ParseName returns the kind of file that a name is for, and the part of the name where the id stands, unchecked.
+// ParseName returns the kind of file that a name stands for, and the unchecked part of the name where the id stands.
 func ParseName(name string) (Kind, string) {
 	if name == HeartbeatName {
 		return KindHeartbeat, ""
@@ -108,15 +108,16 @@ func ParseName(name string) (Kind, string) {
 	return KindOther, ""
 }
 
-// maxNumber bounds the number in a name, as that of a segment of live output: a run would take years to come so far.
+// maxNumber bounds the number in a name, such as the number of a live output segment. A run would need years to get
+// there.
 const maxNumber = 1 << 31
 
-// ParseEventsName takes the name of an events segment apart. requestHash is RequestID.Hash; seq counts from 1.
+// ParseEventsName splits the name of an events segment. requestHash is a RequestID.Hash; seq counts from 1.
 func ParseEventsName(name string) (rawID, requestHash string, seq int, ok bool) {
 	return parseNumbered(name, "events_", ".jsonl")
 }
 
-// parseNumbered takes a name apart that ends with an id, the hash of a request and a number from 1.
+// parseNumbered splits a name that consists of prefix, an id, the hash of a request, a number from 1, and suffix.
 func parseNumbered(name, prefix, suffix string) (rawID, requestHash string, n int, ok bool) {
 	rest, ok := between(name, prefix, suffix)
 	if !ok {
@@ -131,8 +132,9 @@ func parseNumbered(name, prefix, suffix string) (rawID, requestHash string, n in
 	return rawID, requestHash, n, true
 }
 
-// IsTemp says whether a name is that of a file that Publish writes or, when it is old, that a writer left behind when
-// it was killed. Both sides of the hatch write under such names, so only an old one may be swept away.
+// IsTemp reports whether name is a temporary file of Publish: either Publish is writing it, or, if it is old, its
+// writer was killed and left it. Both the parent and the watcher write under such names, so only an old file may be
+// swept away.
 func IsTemp(name string) bool {
 	digits, ok := strings.CutPrefix(name, tempPrefix)
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
@@ -156,7 +158,8 @@ func isHash(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// QuoteName shows a name from an outbox without its control characters, at most 100 bytes of it.
+// QuoteName quotes a name from an outbox for people, without its control characters. It shows at most 100 bytes of the
+// name.
 func QuoteName(name string) string {
 	if len(name) > 100 {
 		name = name[:100] + "…"

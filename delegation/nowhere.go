@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 )
 
-// NowherePrefix begins the name of a stand-in's directory. Nobody but a killed process leaves one.
+// NowherePrefix begins the name of a stand-in's directory. Such a directory stays behind only if the process is killed.
 const NowherePrefix = "nowhere-"
 
-// OpenNowhere stands for an outbox that cannot be opened, and why: it holds an empty directory, made for a moment in the state
-// directory and removed as soon as it is open. It can be opened again and looked at, as any directory that is held, but nothing can
-// be read or written there, and Alive says why.
+// OpenNowhere returns a stand-in for an outbox that cannot be opened, and keeps the reason why. The stand-in is an
+// empty directory: OpenNowhere makes it in the state directory, opens it and removes it at once. Like any open
+// directory it can be opened again and looked at, but nothing can be read or written there, and Alive returns the
+// reason.
 func OpenNowhere(path, state string, why error) (d *Dir, err error) {
 	defer func() {
 		if err != nil {
@@ -40,5 +41,5 @@ func OpenNowhere(path, state string, why error) (d *Dir, err error) {
 	return d, nil
 }
 
-// Why says why the outbox could not be opened, nil where it was.
+// Why returns why the outbox could not be opened, or nil if it was opened.
 func (d *Dir) Why() error { return d.why }

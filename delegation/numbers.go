@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// plainNumbers turns the numbers below an object into the one type that each has: int64 where it is whole and fits,
-// float64 otherwise. A number keeps its value when the child's configuration is written from it.
+// plainNumbers gives every number inside an object its one type: int64 if it is whole and fits, otherwise float64. So a
+// number keeps its value when the child's configuration is written from it.
 func plainNumbers(object map[string]any) error {
 	for name, value := range object {
 		plain, err := plainValue(value)

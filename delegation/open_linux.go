@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open pins the entry without opening it (O_PATH), looks at it, and opens exactly what it looked at. Between a look at
-// the name and an open of the name, a device could be swapped in; opening some devices is enough to stop a machine.
+// open pins the entry without opening it (O_PATH), looks at it, and then opens exactly the entry that it looked at. If
+// it looked at the name and then opened the name, somebody could swap in a device between the two steps, and merely
+// opening some devices is enough to stop a machine.
 func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	pin, err := unix.Openat(d.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -24,7 +25,7 @@ func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	if err := acceptable(stamp, max); err != nil {
 		return nil, stamp, err
 	}
-	// Non-blocking: a process with a write lease on the file could otherwise make this wait.
+	// Non-blocking: otherwise a process with a write lease on the file could make this wait.
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.EAGAIN):

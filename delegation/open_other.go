@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open looks at the entry, opens it without following or blocking, and compares what it got with what it saw.
+// open looks at the entry, opens it without following a link or blocking, and makes sure that both are the same.
 func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

@@ -8,11 +8,11 @@ import (
 
 var errFound = errors.New("both were found")
 
-// PeekIDs finds the ids in a request that could not be read, so that the answer can repeat them. Both are data, not ids:
-// they were not checked, only cut at MaxRequestID bytes, and are empty where nothing was found.
+// PeekIDs finds the ids in a request that could not be read, so that the answer can repeat them. The results are data,
+// not ids: they are unchecked, only cut at MaxRequestID bytes, and empty if nothing was found.
 func PeekIDs(data []byte) (subagentID, requestID string) {
 	wanted := map[string]*string{"subagent_id": &subagentID, "request_id": &requestID}
-	// The text is known not to be a good request. What was found before it goes wrong counts, so the error does not.
+	// The text is known to be a bad request. Ids that stand before the bad part count, so the error does not matter.
 	_ = eachMember(data, func(name string, value json.RawMessage) error {
 		if into, ok := wanted[name]; ok {
 			*into = peekText(value)
@@ -26,7 +26,7 @@ func PeekIDs(data []byte) (subagentID, requestID string) {
 	return subagentID, requestID
 }
 
-// peekText is a scalar as text, "" for anything else.
+// peekText returns a scalar as text, and "" for anything else.
 func peekText(value json.RawMessage) string {
 	v, err := decodeValue(value)
 	if err != nil {

@@ -9,17 +9,19 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// The modes of published files: the outbox's owner and group may read them, or all users where they cannot be given away.
+// The modes of published files. A file that was given to the outbox's owner may be read by that owner and group; if it
+// could not be given away, all users may read it.
 const (
 	modeGiven fs.FileMode = 0o640
 	modeKept  fs.FileMode = 0o644
 )
 
-// Publish makes data appear under name, whole or not at all, and belong to the outbox's owner. It replaces any entry of that
-// name, a planted link included, and follows nothing. Only a directory stops it: ErrDirectory.
+// Publish makes data appear under name, whole or not at all, and gives the file to the outbox's owner. It replaces any
+// entry of that name, even a planted link, and follows no link. Only a directory under that name stops it; the error is
+// then ErrDirectory.
 //
-// The file is written under a random name that did not exist and is then renamed. It is not flushed to the disk first:
-// after a power cut neither side is alive, and what must survive one is in the watcher's journal.
+// Publish writes the file under a new random name and then renames it. It does not flush the file to the disk first:
+// after a power cut neither side is alive, and whatever must survive a power cut is in the watcher's journal.
 func (d *Dir) Publish(name string, data []byte) (err error) {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("publish %w", err)
@@ -36,7 +38,7 @@ func (d *Dir) Publish(name string, data []byte) (err error) {
 	if err := d.fill(temp.File, data); err != nil {
 		return fmt.Errorf("publish %q: %w", name, err)
 	}
-	// renameio's own last step would also flush, see above.
+	// Rename here, because the last step of renameio would also flush; see above.
 	if err := d.root.Rename(filepath.Base(temp.Name()), name); err != nil {
 		if d.isDirectory(name) {
 			err = ErrDirectory
@@ -58,7 +60,7 @@ func (d *Dir) fill(temp *os.File, data []byte) error {
 	return temp.Close()
 }
 
-// give hands the file to the outbox's owner. The mode comes first: it cannot be set any more once the file is theirs.
+// give hands the file to the outbox's owner. It sets the mode first, because it cannot do so once the file is theirs.
 func (d *Dir) give(temp *os.File) error {
 	if err := temp.Chmod(modeGiven); err != nil {
 		return err

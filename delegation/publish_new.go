@@ -7,8 +7,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// PublishNew is Publish where nothing has the name yet. Otherwise it is fs.ErrExist, and what is there stays: of two writers that want a
-// name, one gets it.
+// PublishNew publishes like Publish, but only if nothing has the name yet. Otherwise it returns fs.ErrExist and leaves
+// the entry as it is: if two writers want a name, one gets it.
 func (d *Dir) PublishNew(name string, data []byte) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("publish %w", err)
@@ -21,13 +21,13 @@ func (d *Dir) PublishNew(name string, data []byte) error {
 		err = d.renameNew(filepath.Base(temp.Name()), name)
 	}
 	if err != nil {
-		_ = temp.Cleanup() // it removes the file, and complains that it is closed
+		_ = temp.Cleanup() // Cleanup removes the file; its complaint that the file is closed does not matter
 		return fmt.Errorf("publish %q: %w", name, err)
 	}
 	return nil
 }
 
-// linkNew gives a file a second name, where nothing has that, and takes the first away.
+// linkNew gives a file the name to, if nothing has that name yet, and then removes the name from.
 func (d *Dir) linkNew(from, to string) error {
 	if err := d.root.Link(from, to); err != nil {
 		return err

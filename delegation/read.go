@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read reads one entry as hostile: it must be a regular file with one name and at most max bytes, and must not change
-// while it is read. Nothing else is ever opened, no link is followed, and nothing blocks. The stamp is of exactly the
-// bytes that are returned, or of the entry that the error speaks of.
+// Read reads one entry as hostile. The entry must be a regular file with one name and at most max bytes, and must not
+// change while Read reads it. Read opens nothing else, follows no link and never blocks. The stamp describes exactly
+// the returned bytes, or the entry that the error is about.
 func (d *Dir) Read(name string, max int64) ([]byte, Stamp, error) {
 	if err := checkName(name); err != nil {
 		return nil, Stamp{}, fmt.Errorf("read %w", err)
@@ -31,9 +31,10 @@ func (d *Dir) Read(name string, max int64) ([]byte, Stamp, error) {
 	return data, before, nil
 }
 
-// stillNamed makes sure that the one name of what was read is this one. A file with two names may have lost this one between its
-// opening and the look at it: the name that is left is then another's. A removal counts the names down before it takes the name
-// out of the kernel's cache, so the look comes after every removal that has begun.
+// stillNamed makes sure that name is still the one name of the file that was read. The file may have had two names, and
+// may have lost this name after Read opened it and before Read counted its names. Then the name that is left is a
+// different name. When the kernel removes a name, it lowers the count before it drops the name from its cache, so
+// stillNamed first waits for every removal that has begun.
 func (d *Dir) stillNamed(name string, read Stamp) error {
 	if err := d.awaitRemovals(); err != nil {
 		return err
@@ -46,8 +47,8 @@ func (d *Dir) stillNamed(name string, read Stamp) error {
 	return err
 }
 
-// awaitRemovals returns when no removal from the directory is under way that had begun before: the kernel lists a directory and
-// changes it in turn.
+// awaitRemovals returns when every removal from the directory that had already begun is over. It lists the directory,
+// because the kernel does not list and change a directory at the same time.
 func (d *Dir) awaitRemovals() error {
 	fd, err := unix.Openat(d.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -55,12 +56,12 @@ func (d *Dir) awaitRemovals() error {
 	}
 	defer unix.Close(fd)
 	var entry [512]byte
-	_, _ = unix.ReadDirent(fd, entry[:]) // what it lists does not matter
+	_, _ = unix.ReadDirent(fd, entry[:]) // the listing itself does not matter
 	return nil
 }
 
-// readStable reads all of a file and makes sure that it stayed what it was. Of a file that grows meanwhile it takes one
-// byte more than was seen.
+// readStable reads all of a file and makes sure that the file did not change. If the file grows meanwhile, it reads one
+// byte more than the size that was seen, no more.
 func readStable(file *os.File, before Stamp) ([]byte, error) {
 	data := make([]byte, before.Size+1)
 	n, err := io.ReadFull(file, data)

@@ -2,8 +2,8 @@ package delegation
 
 import "fmt"
 
-// Encode writes a response in its one spelling. The sentence of a refusal travels as stderr_tail, which is where
-// clients of version 1 look, unless that already says something.
+// Encode writes a response in its one spelling. The sentence of a refusal travels as stderr_tail, where clients of
+// version 1 look, unless stderr_tail already says something.
 func (r Response) Encode() ([]byte, error) {
 	if r.Error != nil && r.StderrTail == "" {
 		r.StderrTail = r.Error.Text
@@ -39,8 +39,8 @@ func (r *Response) trim() {
 	r.CompletedAt, r.StartedAt = wireTime(r.CompletedAt), wireTime(r.StartedAt)
 }
 
-// check has the texts of MassGen's protocol where that has one. It lets an empty subagent_id pass, because the answer to
-// request_.json has one.
+// check uses the sentences of MassGen's protocol if it has any. It accepts an empty subagent_id, because the answer to
+// a file named request_.json has one.
 func (r Response) check() error {
 	if r.Version != Version {
 		return unsupported(r.Version)

@@ -2,7 +2,7 @@ package delegation
 
 import "strings"
 
-// State is where a run stands. Waiting is for an approval.
+// State is the stage that a run has reached. StateWaiting means that it waits for an approval.
 type State string
 
 // The states of a run, in order.
@@ -17,7 +17,7 @@ const (
 // Reason says why a run ended. The first cause wins.
 type Reason string
 
-// The reasons of an end.
+// The reasons for an end.
 const (
 	ReasonExited         Reason = "exited"          // the host saw an exit code
 	ReasonSignalled      Reason = "signalled"       // the agent died of a signal that the host did not send
@@ -31,12 +31,12 @@ const (
 	ReasonParentEnded    Reason = "parent_ended" // the run that its parent_id named ended
 	ReasonRefused        Reason = "refused"      // policy; see the code
 	ReasonLaunchFailed   Reason = "launch_failed"
-	ReasonBudget         Reason = "budget" // its agent failed, and a budget had refused it its model
+	ReasonBudget         Reason = "budget" // its agent failed after a budget had refused it its model
 	ReasonLost           Reason = "lost"   // interrupted by a restart of the watcher
 	ReasonShutdown       Reason = "shutdown"
 )
 
-// Words are how people read a reason: "timed out" for a deadline.
+// Words returns the reason as people read it, for instance "timed out" for a deadline.
 func (r Reason) Words() string {
 	if r == ReasonDeadline {
 		return "timed out"
@@ -44,7 +44,7 @@ func (r Reason) Words() string {
 	return strings.ReplaceAll(string(r), "_", " ")
 }
 
-// Wire is the status of version 1 for a run that ended so. exit counts for ReasonExited only.
+// Wire returns version 1's status for a run that ended for this reason. exit counts only for ReasonExited.
 func (r Reason) Wire(exit int) Status {
 	switch r {
 	case ReasonExited:

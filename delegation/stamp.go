@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamp has the facts that the file system tells of an entry itself, never of the target of a link.
+// Stamp holds the facts that the file system reports about an entry itself, never about the target of a link.
 type Stamp struct {
 	Dev, Ino   uint64
 	Size       int64
@@ -17,22 +17,24 @@ type Stamp struct {
 	Links      uint64
 }
 
-// SentinelCounts says whether a sentinel that names no request means this request, where the host sees both for the first
-// time and so does not know which came first. An older sentinel was meant for the request before; any other counts. Only the
-// kernel's own times tell, which no process can set. Where one of them lies ahead, the clock was put back and they tell
-// nothing.
+// SentinelCounts reports whether a sentinel that names no request is meant for this request. The caller asks when the
+// host sees both for the first time, so that it does not know which came first. A sentinel older than the request was
+// meant for the request before; any other sentinel counts. Only the kernel's own times decide, because no process can
+// set them. If one of them lies in the future, the clock was put back; then the times tell nothing and the sentinel
+// counts.
 func SentinelCounts(request, sentinel Stamp, now time.Time) bool {
 	ahead := request.ChangeTime.After(now) || sentinel.ChangeTime.After(now)
 	return sentinel.Mode.IsRegular() && (ahead || !sentinel.ChangeTime.Before(request.ChangeTime))
 }
 
-// same says whether two stamps are of one file with the same content, as far as the file system can tell.
+// same reports whether two stamps show one file with the same content, as far as the file system can tell.
 func (s Stamp) same(other Stamp) bool {
 	return s.Dev == other.Dev && s.Ino == other.Ino && s.Size == other.Size && s.Mode == other.Mode &&
 		s.Links == other.Links && s.ModTime.Equal(other.ModTime) && s.ChangeTime.Equal(other.ChangeTime)
 }
 
-// stampOf converts; the widths of the fields differ among systems.
+// stampOf converts a Stat_t into a Stamp. It converts each number because the widths of the fields differ among
+// systems.
 func stampOf(st *unix.Stat_t) Stamp {
 	return Stamp{
 		Dev:        uint64(st.Dev),

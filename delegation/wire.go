@@ -9,33 +9,33 @@ import (
 // Version is the wire's version.
 const Version = 1
 
-// Request is one request_<id>.json, decoded and valid: every id and token was parsed. What a request may choose ends
-// with these fields; YAMLConfig and Task are data for the agent.
+// Request is one request_<id>.json, decoded and valid: every id and token has been parsed. A request can choose nothing
+// beyond these fields; YAMLConfig and Task are data for the agent.
 type Request struct {
 	SubagentID     SubagentID
 	RequestID      RequestID
 	Task           string
 	YAMLConfig     map[string]any
-	AnswerFile     string // the parent's view, absolute or beneath Workspace; "" for none
-	Workspace      string // the parent's view, absolute or beneath the outbox
+	AnswerFile     string // as the parent sees it, absolute or below Workspace; "" for none
+	Workspace      string // as the parent sees it, absolute or below the outbox
 	TimeoutSeconds int
-	CreatedAt      time.Time // zero when it was not given
+	CreatedAt      time.Time // zero if it was not given
 
-	// Fields that version 1 of others does not have; all optional.
+	// Our additions to version 1; all optional.
 	Profile      Token
 	Model        Token
 	SessionID    Token
 	ParentID     Token
-	ContextPaths []string // the parent's view
-	// WorkspaceMade says that the client made the workspace for this request, below workspaces in the outbox: the host may remove it
-	// when nothing needs it any more.
+	ContextPaths []string // as the parent sees them
+	// WorkspaceMade means that the client made the workspace for this request, below workspaces in the outbox. The host
+	// may remove it when nothing needs it any more.
 	WorkspaceMade bool
 }
 
 // Response is one response_<id>.json. The first block is version 1 of MassGen; the rest is ours and optional.
 type Response struct {
 	Version     int       `json:"version"`
-	SubagentID  string    `json:"subagent_id"` // as in the file's name, also where that is no id
+	SubagentID  string    `json:"subagent_id"` // as in the file's name, even if that is no valid id
 	RequestID   string    `json:"request_id"`
 	Status      Status    `json:"status"`
 	ExitCode    int       `json:"exit_code"`
@@ -51,26 +51,26 @@ type Response struct {
 	Usage     *Usage    `json:"usage,omitempty"`
 	Warnings  []string  `json:"warnings,omitempty"`
 	Launcher  string    `json:"launcher,omitempty"`
-	Attested  *bool     `json:"attested,omitempty"` // the host looked at the sandbox before the agent ran; nil where none ran
+	Attested  *bool     `json:"attested,omitempty"` // whether the host checked the sandbox before the agent ran; nil if no agent ran
 	Profile   string    `json:"profile,omitempty"`
-	SessionID string    `json:"session_id,omitempty"` // with which another request goes on; absent where no session is kept
-	// Artifacts are the files that the profile looks for, and the run has made or changed.
+	SessionID string    `json:"session_id,omitempty"` // the session that another request can continue; absent if no session is kept
+	// Artifacts are the files that the run made or changed, among those that the profile looks for.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
 
-// Artifact is a file that a run has made or changed. Path, below the workspace, is the child's word; the rest the host has seen. What lies
-// there later may be another file.
+// Artifact is a file that a run made or changed. Path, below the workspace, is the child's word; the host saw the rest
+// itself. Another file may lie there later.
 type Artifact struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256,omitempty"` // absent where there is too much to read
+	SHA256 string `json:"sha256,omitempty"` // absent if there is too much to read
 	Type   string `json:"type"`             // by the end of its name
 }
 
-// SessionLast in a request is the session that is kept of its subagent, whichever that is.
+// SessionLast, given in a request, means whichever session is kept for its subagent.
 const SessionLast = "last"
 
-// Timings are milliseconds of a run's phases, each from the end of the one before.
+// Timings are the milliseconds of a run's phases. Each phase begins at the end of the one before.
 type Timings struct {
 	Admit  float64 `json:"admit"`  // read, parse, policy, journal
 	Queue  float64 `json:"queue"`  // waiting for a place
@@ -80,72 +80,75 @@ type Timings struct {
 	Total  float64 `json:"total"`
 }
 
-// Usage is the resources that a run used, where the launcher can tell.
+// Usage holds the resources that a run used, if the launcher can tell.
 type Usage struct {
 	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
 	CPUSeconds      float64 `json:"cpu_seconds,omitempty"`
 	OutputBytes     int64   `json:"output_bytes,omitempty"`
-	// WorkspaceBytes is what the workspace held when the run was over; absent where not all of it was looked at.
+	// WorkspaceBytes is the size of the workspace's content at the end of the run; absent if the host did not look at
+	// all of it.
 	WorkspaceBytes int64 `json:"workspace_bytes,omitempty"`
-	// Model is what was spent through the model gateway; absent where the profile has no route.
+	// Model is the use of models through the model gateway; absent if the profile has no route.
 	Model *ModelUsage `json:"model,omitempty"`
 }
 
-// ModelUsage is what a run has spent through the model gateway, over all of its attempts.
+// ModelUsage counts what a run used through the model gateway, over all of its attempts.
 type ModelUsage struct {
 	Requests     int64  `json:"requests"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
-	Money        string `json:"money,omitempty"` // such as "0.25", in the currency of the operator's prices; absent without any
+	Money        string `json:"money,omitempty"` // such as "0.25", in the operator's currency; absent without prices
 }
 
-// RunStatus is one status_<id>.json: where the newest run of a subagent stands.
+// RunStatus is one status_<id>.json: the state of a subagent's newest run.
 type RunStatus struct {
 	Version    int    `json:"version"`
 	SubagentID string `json:"subagent_id"`
 	RequestID  string `json:"request_id"`
 	State      State  `json:"state"`
 	Position   int    `json:"position,omitempty"` // in the queue, from 1
-	Reason     Reason `json:"reason,omitempty"`   // when ended
+	Reason     Reason `json:"reason,omitempty"`   // only when ended
 	Attempt    int    `json:"attempt,omitempty"`
-	Detail     string `json:"detail,omitempty"` // one sentence for people, where the state does not say it all
-	// ParentID is the subagent whose run this one ends with; "" where no run is its parent. Depth is how deep it stands below it:
-	// 2 for a child of a run that has no parent. 0 where there is none.
+	Detail     string `json:"detail,omitempty"` // one sentence for people, if the state alone does not say enough
+	// ParentID is the subagent whose run is the parent: when that run ends, this one ends too. It is "" if there is no
+	// parent. Depth is the run's depth in the tree: 2 for a child of a run that has no parent itself; 0 if there is no
+	// parent.
 	ParentID     string    `json:"parent_id,omitempty"`
 	Depth        int       `json:"depth,omitempty"`
 	RunningSince time.Time `json:"running_since,omitzero"`
 	Deadline     time.Time `json:"deadline,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at"`
-	// Input is what became of what the parent has said to the agent; nil before there was any.
+	// Input reports on the parent's input to the agent; nil before there was any.
 	Input *InputStatus `json:"input,omitempty"`
 	// Approvals are the agent's questions that wait for a decision.
 	Approvals []PendingApproval `json:"approvals,omitempty"`
 }
 
-// Heartbeat is watcher.json: which watcher serves this outbox, what it can do, and that it is alive.
+// Heartbeat is watcher.json. It says which watcher serves this outbox and what that watcher can do, and it shows that
+// the watcher is alive.
 type Heartbeat struct {
 	Version          int            `json:"version"`
 	Protocol         int            `json:"protocol"`
-	Watcher          string         `json:"watcher"`                // its version
+	Watcher          string         `json:"watcher"`                // the watcher's version
 	Outbox           string         `json:"outbox"`                 // the outbox's name
-	OutboxID         string         `json:"outbox_id,omitempty"`    // what it is under any name
-	Installation     string         `json:"installation,omitempty"` // whose journal has it
+	OutboxID         string         `json:"outbox_id,omitempty"`    // identifies the outbox under any name
+	Installation     string         `json:"installation,omitempty"` // the installation whose journal has the outbox's runs
 	StartedAt        time.Time      `json:"started_at"`
 	BeatAt           time.Time      `json:"beat_at"`
-	HeartbeatSeconds int            `json:"heartbeat_seconds"`  // a client calls it dead after three of them
-	Stopping         bool           `json:"stopping,omitempty"` // it takes no more requests
-	Stopped          bool           `json:"stopped,omitempty"`  // and this is its last word
+	HeartbeatSeconds int            `json:"heartbeat_seconds"`  // after three of them without a beat clients call it dead
+	Stopping         bool           `json:"stopping,omitempty"` // the watcher takes no more requests
+	Stopped          bool           `json:"stopped,omitempty"`  // this is the watcher's last word
 	Features         []string       `json:"features"`
 	Limits           WireLimits     `json:"limits"`
 	Profiles         []ProfileOffer `json:"profiles"`
-	Workspaces       []string       `json:"workspaces,omitempty"` // where workspaces may lie, as the parent sees it; relative ones lie in the outbox
-	Context          []string       `json:"context,omitempty"`    // where context may lie besides
+	Workspaces       []string       `json:"workspaces,omitempty"` // where workspaces may lie, for the parent; relative ones: in the outbox
+	Context          []string       `json:"context,omitempty"`    // further places where context may lie
 	Running          int            `json:"running"`
 	Queued           int            `json:"queued"`
-	Notices          Notices        `json:"notices,omitempty"` // what keeps it from its work, while something does
+	Notices          Notices        `json:"notices,omitempty"` // what keeps the watcher from its work at the moment
 }
 
-// The features of watcher.json.
+// The features in watcher.json.
 const (
 	FeatureStatus   = "status"
 	FeatureEvents   = "events"
@@ -155,7 +158,8 @@ const (
 	FeatureInput    = "input"
 	FeatureTree     = "tree"
 	FeatureSessions = "sessions"
-	// FeatureApprovals: profiles may have agents that ask, and decisions are taken as input.
+	// FeatureApprovals: the agents of some profiles may ask before they use a tool, and the watcher takes decisions as
+	// input.
 	FeatureApprovals = "approvals"
 	// FeatureSettings: a request may have agent.Settings in its yaml_config.
 	FeatureSettings = "agent_settings"
@@ -168,7 +172,7 @@ type WireLimits struct {
 	Running           int   `json:"running"`
 	MaxTimeoutSeconds int   `json:"max_timeout_seconds"`
 	Children          int   `json:"children,omitempty"` // of one run, at a time
-	Depth             int   `json:"depth,omitempty"`    // of the tree: 1 has no children
+	Depth             int   `json:"depth,omitempty"`    // of the tree; at 1 no run may have children
 }
 
 // ProfileOffer is a profile that requests of this outbox may name; the first one is the default.
@@ -176,14 +180,14 @@ type ProfileOffer struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Launcher    string `json:"launcher,omitempty"`
-	Agent       string `json:"agent,omitempty"`     // the program that thinks; "" where the task is for a command
-	Model       string `json:"model,omitempty"`     // the agent's, where the profile says it
+	Agent       string `json:"agent,omitempty"`     // the program that thinks; "" if a command does the task
+	Model       string `json:"model,omitempty"`     // the agent's model, if the profile names one
 	Input       bool   `json:"input,omitempty"`     // its agent takes messages while it works
 	Approvals   bool   `json:"approvals,omitempty"` // its agent asks before it uses a tool
-	Workspace   string `json:"workspace,omitempty"` // WorkspaceCopy where each child works in a copy of its workspace
-	Chosen      string `json:"chosen,omitempty"`    // why it is this launcher, where the host has chosen
+	Workspace   string `json:"workspace,omitempty"` // WorkspaceCopy if each child works in a copy of its workspace
+	Chosen      string `json:"chosen,omitempty"`    // why the host chose this launcher, if the host chose
 
-	TimeoutSeconds    int `json:"timeout_seconds,omitempty"`     // how long a run has whose client does not care
+	TimeoutSeconds    int `json:"timeout_seconds,omitempty"`     // the time of a run if the client does not care
 	MaxTimeoutSeconds int `json:"max_timeout_seconds,omitempty"` // the most that a request gets
 }
 
@@ -192,24 +196,24 @@ type Event struct {
 	Seq    int64     `json:"seq"` // from 1, no gaps except where Type is "gap"
 	Time   time.Time `json:"time"`
 	Type   EventType `json:"type"`
-	Text   string    `json:"text,omitempty"`   // output as UTF-8; what the model or a tool said
+	Text   string    `json:"text,omitempty"`   // output as UTF-8, or words of the model or a tool
 	Base64 []byte    `json:"base64,omitempty"` // output that is not UTF-8
 	State  State     `json:"state,omitempty"`
 	Reason Reason    `json:"reason,omitempty"`
 
-	// Of the agent's events, as its adapter in the sandbox tells them. All of it is the child's word.
-	More   bool    `json:"more,omitempty"`               // the next event of this type goes on with the text
-	Parent string  `json:"parent_tool_use_id,omitempty"` // the call of a tool within which it happened: an agent of the agent's own
+	// Only in the agent's events, which its adapter in the sandbox reports. All of it is the child's word.
+	More   bool    `json:"more,omitempty"`               // the next event of this type continues the text
+	Parent string  `json:"parent_tool_use_id,omitempty"` // the tool call for which a subagent inside the agent did this
 	Tool   *Tool   `json:"tool,omitempty"`               // of a call and its result
 	Tokens *Tokens `json:"tokens,omitempty"`             // of usage
-	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's
+	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's result
 
 	Approval *ApprovalEvent `json:"approval,omitempty"` // of a question, and of its decision
 
-	Missing *Missing `json:"missing,omitempty"` // of a gap that a reader is told; a gap in a file has none
+	Missing *Missing `json:"missing,omitempty"` // of a gap that a reader is told about; a gap in a file has none
 }
 
-// Missing are the numbers of events that are not there.
+// Missing are the first and the last number of a row of missing events.
 type Missing struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -218,7 +222,7 @@ type Missing struct {
 // Tool is a call of a tool by an agent.
 type Tool = agent.Tool
 
-// Tokens are what an agent says that a turn has used.
+// Tokens are the tokens that a turn used, as the agent reports them.
 type Tokens = agent.Tokens
 
 // EventType tells the lines of a segment apart.
@@ -229,23 +233,24 @@ const (
 	EventState  EventType = "state"
 	EventStdout EventType = "stdout"
 	EventStderr EventType = "stderr"
-	EventGap    EventType = "gap" // output was lost or is over the bound
-	// What the parent has said, when the agent has it. The host tells them, and no child can.
+	EventGap    EventType = "gap" // output was lost or is over the limit
+	// The parent said something, and the agent has it. Only the host reports these; no child can.
 	EventMessage   EventType = "message"
 	EventInterrupt EventType = "interrupt"
-	// An agent asks whether it may call a tool, and how that was decided. The host tells them, and no child can.
+	// An agent asks whether it may call a tool, and the decision about that. Only the host reports these; no child can.
 	EventAsked   EventType = "permission_asked"
 	EventDecided EventType = "permission_decided"
 )
 
-// The types of events of a run whose profile names an agent; they stand in the place of its standard output.
+// The event types of a run whose profile names an agent. These events stand in the place of the agent's standard
+// output.
 const (
 	EventText       = EventType(agent.Text)       // the model said it
 	EventThinking   = EventType(agent.Thinking)   // the model thought it
 	EventToolCall   = EventType(agent.ToolCall)   // the model calls a tool
-	EventToolResult = EventType(agent.ToolResult) // what the tool gave back
-	EventUsage      = EventType(agent.Usage)      // tokens, of a turn
+	EventToolResult = EventType(agent.ToolResult) // the result of the tool
+	EventUsage      = EventType(agent.Usage)      // tokens of a turn
 	EventResult     = EventType(agent.Result)     // a turn is over
-	EventNotice     = EventType(agent.Notice)     // the agent says something of itself
-	EventRaw        = EventType(agent.Raw)        // the agent printed what is not understood
+	EventNotice     = EventType(agent.Notice)     // the agent says something about itself
+	EventRaw        = EventType(agent.Raw)        // the agent printed a line that is not understood
 )
