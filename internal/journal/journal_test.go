@@ -97,6 +97,7 @@ func full(t testing.TB) Run {
 	r.Terms = &sandbox.Spec{Profile: "p", Timeout: time.Minute, Approvals: &approval.Policy{Pause: time.Hour}}
 	r.Created, r.Started, r.Ended = time.Unix(1, 1).UTC(), time.Unix(2, 2).UTC(), time.Unix(3, 3).UTC()
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
+	r.Ending = &Ending{Reason: delegation.ReasonDeadline, Code: delegation.CodeLaunch, Field: "f", Text: "why\x00", Hint: "h"}
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
 	r.Answered, r.Content, r.Firm, r.Session = true, "\x00\xff", true, "session-1"

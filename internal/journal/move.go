@@ -103,7 +103,7 @@ func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) er
 	return j.update(ctx, "note the site of", key, withKernel, noteSite, jsonColumn{&handle}, key, h.Sandbox)
 }
 
-const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle IS NOT NULL AND state <> 'ended'`
+const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle <> 'null' AND state <> 'ended'`
 
 // NoteAnswered records that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) NoteAnswered(ctx context.Context, key string) error {

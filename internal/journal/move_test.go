@@ -45,6 +45,26 @@ func bring(t testing.TB, j *Journal, key string, state delegation.State) {
 	}
 }
 
+// TestASiteIsOfAReleasedRun: before the release there is no sandbox whose site could be noted.
+func TestASiteIsOfAReleasedRun(t *testing.T) {
+	ctx, j := context.Background(), open4test(t, state(t))
+	r := begin(t, j, queued(t, "main", "a", "r1"))
+	h := sandbox.Handle{Sandbox: sandbox.NewSandboxID(), Launcher: "docker", Site: "here"}
+	if err := j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateStarting, Change{Sandbox: h.Sandbox}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.NoteSite(ctx, r.Key, h); !errors.Is(err, ErrMoved) || get(t, j, r.Key).Handle != nil {
+		t.Errorf("before the release: %v", err)
+	}
+	if err := j.Release(ctx, r.Key, h, time.Now(), sandbox.Attestation{}, sandbox.Spec{}); err != nil {
+		t.Fatal(err)
+	}
+	h.Site = "elsewhere"
+	if err := j.NoteSite(ctx, r.Key, h); err != nil || get(t, j, r.Key).Handle.Site != h.Site {
+		t.Errorf("after it: %v", err)
+	}
+}
+
 // TestWhyARunIsBeingEnded is noted once, and survives its watcher; an ended run takes no note.
 func TestWhyARunIsBeingEnded(t *testing.T) {
 	ctx, path := context.Background(), state(t)

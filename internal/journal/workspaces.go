@@ -88,26 +88,26 @@ func (j *Journal) PartWithWorkspace(ctx context.Context, w LeavingWorkspace) err
 		if _, err := tx.exec(forgetWorkspace, w.Outbox, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}); err != nil {
 			return err
 		}
-		_, err := tx.exec(partWithWorkspace, w.Outbox, w.Name, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, w.Made, timeColumn{&w.Used})
+		_, err := tx.exec(partWithWorkspace, w.Outbox, w.Name, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, w.Made, timeColumn{&w.Used}, w.Origin, w.Base)
 		return err
 	})
 }
 
 const (
 	forgetWorkspace   = `DELETE FROM workspaces WHERE outbox = ? AND subagent = ? AND fsid = ? AND inode = ?`
-	partWithWorkspace = `INSERT INTO leaving_workspaces (outbox, name, subagent, fsid, inode, birth, made, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	partWithWorkspace = `INSERT INTO leaving_workspaces (outbox, name, subagent, fsid, inode, birth, made, used, origin, base) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // LeavingWorkspaces returns the workspaces of an outbox that are being removed.
 func (j *Journal) LeavingWorkspaces(ctx context.Context, outbox string) ([]LeavingWorkspace, error) {
 	return many(ctx, j, "list workspaces that are being removed", listLeaving, func(row scanner) (w LeavingWorkspace, err error) {
 		d := &w.Directory
-		err = row.Scan(&w.Outbox, &w.Name, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &w.Made, timeColumn{&w.Used})
+		err = row.Scan(&w.Outbox, &w.Name, textColumn{&w.Subagent, &w.Subagent}, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &w.Made, timeColumn{&w.Used}, &w.Origin, &w.Base)
 		return w, err
 	}, outbox)
 }
 
-const listLeaving = `SELECT outbox, name, subagent, fsid, inode, birth, made, used FROM leaving_workspaces WHERE outbox = ? ORDER BY name`
+const listLeaving = `SELECT outbox, name, subagent, fsid, inode, birth, made, used, origin, base FROM leaving_workspaces WHERE outbox = ? ORDER BY name`
 
 // ForgetWorkspace removes the record of a workspace whose directory no longer exists.
 func (j *Journal) ForgetWorkspace(ctx context.Context, w Workspace) error {

@@ -56,6 +56,7 @@ func TestAWorkspaceLeaves(t *testing.T) {
 	j := open4test(t, filepath.Join(t.TempDir(), "state", "journal.db"))
 	ctx := t.Context()
 	late, early := workspaceOf(t, "late", 1), workspaceOf(t, "early", 2)
+	early.Made, early.Origin, early.Base = true, "/src", 77
 	for _, err := range []error{
 		j.NoteWorkspace(ctx, late), j.NoteWorkspace(ctx, early),
 		j.LeaveWorkspace(ctx, "box", late.Subagent, 4096, time.Unix(300, 0)),
@@ -77,7 +78,7 @@ func TestAWorkspaceLeaves(t *testing.T) {
 		}
 	}
 	left, err := j.LeavingWorkspaces(ctx, "box")
-	if err != nil || len(left) != 1 || left[0].Name != ".gone" || left[0].Directory != early.Directory {
+	if err != nil || len(left) != 1 || left[0] != going {
 		t.Errorf("%+v, %v", left, err)
 	}
 	if all, err = j.Workspaces(ctx, "box"); err != nil || len(all) != 2 {

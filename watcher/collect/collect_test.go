@@ -147,6 +147,19 @@ func TestWhatWasPutAsideUnseenComesBack(t *testing.T) {
 	}
 }
 
+// TestACopyThatIsKeptIsACopyStill: a watcher dies when the journal has that a workspace leaves, before it has its other name.
+func TestACopyThatIsKeptIsACopyStill(t *testing.T) {
+	s := newScene(t)
+	s.w.Origin, s.w.Base = "/src", 77
+	s.must(s.Journal.NoteWorkspace(t.Context(), s.w))
+	s.must(s.Journal.PartWithWorkspace(t.Context(), journal.LeavingWorkspace{Workspace: s.w, Name: leavingPrefix + "x"}))
+	s.removeAll(t.Context())
+	kept, known, err := s.Journal.WorkspaceOf(t.Context(), s.w.Outbox, s.w.Subagent)
+	if err != nil || !known || kept.Origin != s.w.Origin || kept.Base != s.w.Base || s.names() != "s1" {
+		t.Errorf("%+v, %t, %v; there are %s", kept, known, err, s.names())
+	}
+}
+
 // TestANameIsTakenWhileItIsPutBack by a parent that makes it anew whenever it is free.
 func TestANameIsTakenWhileItIsPutBack(t *testing.T) {
 	for end := time.Now().Add(wait.Patience); ; {
