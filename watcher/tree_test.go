@@ -170,7 +170,7 @@ func TestAParentOfAnotherOutboxIsNobody(t *testing.T) {
 	d.eventually("the other one runs", func() bool { return len(d.world.Released()) == 1 })
 	child := d.submit(ask{id: "c", task: "sleep", parent: "p", timeout: 3600})
 	d.started(child)
-	d.drop(elsewhere, "cancel_p", nil)
+	d.must(os.WriteFile(filepath.Join(elsewhere, "cancel_p"), nil, 0o644))
 	d.want(d.response(other), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	if got := d.latest("c"); got.State != delegation.StateRunning || got.Descent != (journal.Descent{Parent: "p", Depth: 1}) {
 		t.Errorf("the child of a stranger is %s, %+v", got.State, got.Descent)

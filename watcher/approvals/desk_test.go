@@ -204,6 +204,22 @@ func TestNoPolicyAnyMoreAndAFullJournal(t *testing.T) {
 		t.Error("it was granted")
 	}
 	r.wantDue()
+	r.ask("a", "rm a") // told once more, it is denied all the same
+	r.wantDue("-a")
+}
+
+// TestAGrantEndsWithTheApprovals: a profile that has none any more grants nothing that is asked once more.
+func TestAGrantEndsWithTheApprovals(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	if err := r.Decide(r.decision(approval.ByOperator, true)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("+a")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.restart(nil)
+	r.ask("a", "rm a")
+	r.wantDue("-a")
 }
 
 // TestADenialWithoutARecordThatIsLost: it is sent again, until the agent has it or has taken its question back.

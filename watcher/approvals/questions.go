@@ -39,16 +39,23 @@ func (d *Desk) asked(l agent.Line) {
 	case err != nil:
 		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
 	case d.isRefused(l.Ask, call): // the agent repeated it before it had its denial
+	case d.Policy == nil && !(same && d.isDenied(before)):
+		d.refuse(l.Ask, call, "the run's profile has no approvals")
 	case same:
 		d.again(before, call)
-	case d.Policy == nil:
-		d.refuse(l.Ask, call, "the run's profile has no approvals")
 	case before != nil:
 		d.Log.Warn("an agent asks about another call by the name of an earlier question; it is refused", "run", d.Run, "approval", before.Number)
 		d.refuse(l.Ask, call, "its name is that of an earlier question about another call")
 	default:
 		d.consider(l.Ask, call, now)
 	}
+}
+
+// isDenied reports whether the agent may be told the decision on a question once more, in a run whose profile has no
+// approvals any more. A question that the journal could not take as denied is tried again.
+func (d *Desk) isDenied(before *journal.Asked) bool {
+	d.endOthers()
+	return before.Outcome != "" && before.Outcome != approval.Granted
 }
 
 // find returns the question with this name, or nil if there is none.

@@ -278,7 +278,9 @@ func (a *attendance) kill() {
 	if a.ctx.Err() != nil {
 		return // the next attendance sees that the run must end
 	}
-	a.r.noteEnding()
+	if !a.r.noteEnding() {
+		return
+	}
 	err := a.r.runs.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
 	if a.ends(a.r.runs.Timing.Kill) {
 		return

@@ -45,6 +45,15 @@ func TestAJournalThatFailsKeepsNoAgentAlive(t *testing.T) {
 		t.Errorf("the sandbox got %v", got)
 	}
 
+	dying := attended(t)
+	life, end := context.WithCancel(t.Context())
+	dying.r.runs.Life = life
+	end()
+	dying.r.EndNow(delegation.ReasonOperator)
+	if dying.r.noteEnding() {
+		t.Error("a run is ended without a note although the next watcher could end it")
+	}
+
 	synctest.Test(t, func(t *testing.T) {
 		var work sync.WaitGroup
 		hangs := make(chan struct{})

@@ -16,16 +16,21 @@ import (
 // note: a disk that hangs keeps no agent alive.
 const noteBudget = 5 * time.Second
 
-// noteEnding notes in the journal why a run is about to be ended.
-func (r *Run) noteEnding() {
+// noteEnding notes in the journal why a run is about to be ended, and reports whether the run may be ended now. It may
+// not if the watcher has stopped working meanwhile: without a note the next watcher would not know why it ended.
+func (r *Run) noteEnding() bool {
 	reason := r.Cause()
 	err := callWithin(&r.runs.carried, noteBudget, func() error {
 		crash.At("run.ending")
 		return r.runs.Journal.NoteEnding(r.runs.Life, r.hash, journal.NewEnding(reason, r.whyEnded(reason)))
 	})
+	if err != nil && r.runs.Life.Err() != nil {
+		return false
+	}
 	if err != nil {
 		r.log.Error("the journal does not take why a run is being ended; it is ended all the same", "run", r.hash, "reason", reason, "error", err)
 	}
+	return true
 }
 
 // callWithin makes a call, and waits for it no longer than the budget. A call that takes longer goes on, and work waits

@@ -30,7 +30,13 @@ type verdict struct {
 
 func ended(v verdict) *outcome { return &outcome{kind: hasEnded, verdict: v} }
 
-func endedFor(reason delegation.Reason) *outcome { return ended(verdict{reason: reason}) }
+// endedFor ends a run for a reason. Without one the watcher stops.
+func endedFor(reason delegation.Reason) *outcome {
+	if reason == "" {
+		return left()
+	}
+	return ended(verdict{reason: reason})
+}
 
 func broke(why error) *outcome { return &outcome{kind: brokeInHold, why: why} }
 

@@ -67,8 +67,8 @@ func (r *runner) follow() *outcome {
 
 // force removes a sandbox that cannot be watched, and reports whether it succeeded.
 func (r *runner) force(held *notice.Flag) bool {
-	if r.Cause() != "" {
-		r.noteEnding()
+	if r.Cause() != "" && !r.noteEnding() {
+		return false
 	}
 	err := r.runs.calls.once(held, func(ctx context.Context) error {
 		crash.At("follow.forced")

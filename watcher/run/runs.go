@@ -144,7 +144,10 @@ func (runs *Runs) KillAll() {
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := runs.newRun(q, q.Spec, c)
 	if existing != nil {
-		r.standing.now.Phase, r.sandbox = phaseOf(existing.State), existing.Sandbox
+		r.sandbox = existing.Sandbox
+		if existing.State != delegation.StateQueued {
+			r.standing.now.Phase = Bound // it was not released, or has lost its sandbox
+		}
 		r.countOn()
 	}
 	r.admitted = time.Now()
