@@ -2,7 +2,6 @@ package main
 
 import "gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
 
-// compiledFilters returns the sentry's filters that the build has compiled: scripts/runsc replaces this file with the
-// output of precompile. Without that, for example in a build for another processor, the list is empty and the sentry
-// compiles its filter itself.
+// compiledFilters are the sentry's filters that the build has compiled: scripts/runsc builds the output of precompile in place
+// of this file. Without it, as in a build for another processor, the sentry compiles its filter itself.
 func compiledFilters() []precompiledseccomp.Program { return nil }

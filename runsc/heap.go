@@ -5,13 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// late is the growth, in percent, that the heap may reach before its first collection. It allows 16 MB, which a start
-// and an idle sandbox do not reach. With Go's usual 4 MB, each of three processes would collect two or three times in
-// every start.
+// late is how much larger than usual the heap may be before it is collected for the first time: 16 MB, which a start and
+// an idle sandbox do not reach. With Go's 4 MB each of three processes would collect two or three times in every start.
 const late = 400
 
-// collectLate delays the first collection. After it the heap grows as usual, because the memory of a sentry counts as
-// memory of its sandbox.
+// collectLate lets the first collection wait. From then on the heap grows as usual, because a sentry that has much to
+// remember is counted in its sandbox's memory.
 func collectLate() {
 	usual := debug.SetGCPercent(late)
 	type first struct{ _ *first }

@@ -1,17 +1,17 @@
-// Program runsc is gVisor's runsc, of the version that go.mod names, built as Torno needs it. It takes the commands of
-// an OCI runtime, so an engine can use it, too. The patches in patches/ change a few lines of gVisor's code; each patch
-// has a page beside it that says why. All other differences are around gVisor's code:
+// Program runsc is gVisor's, of the version that go.mod names, built as Torno needs it. It takes the commands of an OCI
+// runtime, so an engine can use it, too. Of gVisor's code the patches in patches/ change a few lines; each has a page beside it that
+// says why. Everything else that is different is around gVisor's code:
 //
-//   - The filter of gVisor's own kernel (the sentry) comes compiled, as in the builds that gVisor publishes. Built from
-//     gVisor's Go module alone, the sentry would compile it at every start, which takes 8 ms. See filters.go.
-//   - The sentry gives up its rights in place. Without directfs, gVisor would make it execute itself once more for
-//     this, which takes 10 ms. See sentry.go.
+//   - The filter of gVisor's own kernel (the sentry) comes compiled, as in the builds that gVisor publishes; from its Go
+//     module alone every start would compile it, 8 ms. See filters.go.
+//   - The sentry gives up its rights in place. Without directfs gVisor has it execute itself once more for that, 10 ms. See
+//     sentry.go.
 //   - The first garbage collection waits. See heap.go.
-//   - The helper that unmounts the sentry's /proc is done before most of gVisor is initialized. See early.
-//   - It is 35 MB instead of 83: it does not embed a program for saving file systems (47 MB), and it has no commands to
-//     save a sandbox.
-//   - Go's runtime does not look at the host's control groups. The sentry is told how many processors it has, and
-//     should not keep files of the host open.
+//   - The helper that unmounts the sentry's /proc is done before most of gVisor begins. See early.
+//   - It is 35 MB and not 83: a program for saving file systems, of 47 MB, is not embedded, and there are no commands to save
+//     a sandbox.
+//   - Go's runtime does not look at the host's control groups: the sentry is told how many processors it has, and should not
+//     hold files of the host's open.
 //
 //go:debug containermaxprocs=0
 package main

@@ -17,7 +17,7 @@ import (
 	"gvisor.dev/gvisor/runsc/flag"
 )
 
-// sentry is gVisor's command boot. It becomes a sandbox's kernel.
+// sentry is gVisor's command boot, which becomes a sandbox's kernel.
 type sentry struct{ sentrycmd.Boot }
 
 // Execute implements subcommands.Command.
@@ -32,20 +32,20 @@ func (s *sentry) Execute(ctx context.Context, f *flag.FlagSet, args ...any) subc
 	return s.Boot.Execute(ctx, f, args...)
 }
 
-// nobody is the user that gVisor starts a sentry as, in a user namespace of its own, if the sentry does not need the
-// host's files.
+// nobody is the user as which gVisor starts a sentry, in a user namespace of its own, when the sentry does not need the host's
+// files.
 const nobody = 65534
 
 func isNobody() bool {
 	return os.Getuid() == nobody && os.Geteuid() == nobody && os.Getgid() == nobody && os.Getegid() == nobody
 }
 
-// inPlace makes boot give up its capabilities in place, in all threads at once, as gVisor does with directfs. Otherwise
-// boot would execute itself again as the user nobody, although it already runs as nobody. gVisor would keep
-// CAP_SYS_PTRACE; inPlace drops it too, because systrap does not need it here.
+// inPlace chooses how boot gives up its capabilities: all threads at once, as gVisor does it with directfs, and not by
+// executing itself again as the user nobody, as which it already runs. gVisor would keep CAP_SYS_PTRACE, which systrap does not
+// need here.
 func (s *sentry) inPlace(f *flag.FlagSet) {
 	if f.Lookup("apply-caps").Value.String() == "true" {
-		return // gVisor has chosen this already, with the capabilities that it wants to keep
+		return // gVisor has chosen already, with the capabilities that it wants to keep
 	}
 	if err := dropEverywhere(unix.CAP_SYS_PTRACE); err != nil {
 		util.Fatalf("give up CAP_SYS_PTRACE: %v", err)
@@ -55,13 +55,13 @@ func (s *sentry) inPlace(f *flag.FlagSet) {
 	}
 }
 
-// Every thread passes these to capset.
+// Every thread gives these to capset.
 var (
 	capHeader = unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	capData   [2]unix.CapUserData
 )
 
-// dropEverywhere takes a capability from all threads. An ambient capability goes together with the permitted one.
+// dropEverywhere takes a capability from all threads. Ambient ones go with the permitted ones.
 func dropEverywhere(capability uint) error {
 	if err := unix.Capget(&capHeader, &capData[0]); err != nil {
 		return err
@@ -78,14 +78,14 @@ func dropEverywhere(capability uint) error {
 	return nil
 }
 
-// The sentry looks for its filter in filters before it compiles one. gVisor's build fills this map; in gVisor's Go
-// module it is empty.
+// filters is where gVisor's sentry looks for its filter before it compiles one. gVisor's build writes into it; its Go
+// module comes with an empty one.
 //
 //go:linkname filters gvisor.dev/gvisor/runsc/boot/filter.precompiledPrograms
 var filters map[string]precompiledseccomp.Program
 
 func registerFilters() {
-	filter.ListPrecompiled() // makes the empty map
+	filter.ListPrecompiled() // makes the empty one
 	for _, program := range compiledFilters() {
 		filters[program.Name] = program
 	}

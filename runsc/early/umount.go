@@ -1,11 +1,10 @@
-// Package early does the work of one small helper process, without initializing the rest of the program.
+// Package early does a small thing without the rest of the program.
 //
-// A sentry that has moved into its own root does not unmount /proc itself. It starts a process, this program once more,
-// which unmounts /proc when the sentry tells it to. If all of gVisor were initialized for this, it would take 7 ms of
-// processor time, mostly for packages that the helper never uses. Go initializes packages in the order of their import
-// paths, each as soon as its imports are ready. So this package comes before the expensive ones of github.com and
-// gvisor.dev; that is why it is a module with such a short name. If this order ever changes, gVisor's own command does
-// the same work.
+// A sentry that has gone into its own root leaves it to a process, this program once more, to unmount /proc when it is told.
+// As all of gVisor that takes 7 ms of processor time, most of it for packages that are initialized for nothing. Go
+// initializes packages in the order of their import paths, as soon as what they import is: this one comes before what costs
+// time of github.com and gvisor.dev, which is why it is a module with such a short name. Should that change, gVisor's own
+// command does the same.
 package early
 
 import (
@@ -15,7 +14,7 @@ import (
 	"syscall"
 )
 
-// asked holds gVisor's arguments for the helper.
+// asked is how gVisor calls it.
 var asked = []string{"umount", "--sync-fd=3", "/proc"}
 
 func init() {
@@ -28,8 +27,7 @@ func init() {
 	os.Exit(0)
 }
 
-// unmountWhenTold waits for one byte. If the pipe ends without a byte, the sentry has ended and has not asked for
-// anything.
+// unmountWhenTold waits for one byte. The end of the pipe is the end of the sentry, and no word of it.
 func unmountWhenTold(pipe int, dir string) error {
 	word := make([]byte, 1)
 	for {

@@ -13,7 +13,7 @@ import (
 	"gvisor.dev/gvisor/runsc/boot/filter/config"
 )
 
-// compile compiles the programs. They contain the id of this process.
+// compile compiles the programs, with this process's id in them.
 func compile() ([]precompiledseccomp.Program, error) {
 	systrap, err := platform.Lookup("systrap")
 	if err != nil {
@@ -32,7 +32,7 @@ func compile() ([]precompiledseccomp.Program, error) {
 	return all, nil
 }
 
-// descriptor is gVisor's name for the file descriptor on which its control server listens.
+// descriptor is gVisor's name for the descriptor on which its control server listens.
 const descriptor = "controller_fd"
 
 func compileFor(o config.Options) (precompiledseccomp.Program, error) {
@@ -53,7 +53,7 @@ func compileFor(o config.Options) (precompiledseccomp.Program, error) {
 	})
 }
 
-// given is a platform whose variables have the given values.
+// given is a platform with these values for its variables.
 type given struct {
 	platform.SeccompInfo
 	values precompiledseccomp.Values
@@ -68,7 +68,7 @@ func (g given) Variables() precompiledseccomp.Values {
 	return own
 }
 
-// source returns the text of a Go file that declares the programs.
+// source is a file that declares programs.
 func source(programs []precompiledseccomp.Program) string {
 	var text strings.Builder
 	text.WriteString(`package main

@@ -1,10 +1,9 @@
-// Program precompile prints runsc's filters.go: the filters of gVisor's own kernel, compiled by gVisor for the
-// processor of this machine. They are the filters of systrap without a network and without devices, both with and
-// without directfs.
+// Program precompile prints, as runsc's filters.go, the filters of gVisor's own kernel, compiled by gVisor for the processor
+// it runs on: of systrap without a network and without devices, with directfs and without.
 //
-// The filters depend on values that are known only in a sentry. For most of these values, gVisor's Precompile finds the
-// places in the program. The exception is the process id: gVisor's rules take the id of the compiling process. So two
-// processes compile the programs. Where the two results hold these two ids, the sentry's id has to go.
+// The filters depend on values that are known only in a sentry. gVisor's Precompile finds the places of most of them in a
+// program. The process id is the exception: gVisor's rules take it from the process that compiles. So two processes compile
+// the programs, and the places where the results hold these two ids are where the sentry's id goes.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
 )
 
-// compileOnly is the argument that makes a process only compile.
+// compileOnly is the argument of the two processes.
 const compileOnly = "compile"
 
 func main() {
@@ -43,7 +42,7 @@ func print(w io.Writer) error {
 	return json.NewEncoder(w).Encode(programs)
 }
 
-// attempts bounds how often two processes compile. A process id may happen to equal another number in the program.
+// attempts is how often two processes are asked. A process id may happen to be another number of the program, too.
 const attempts = 8
 
 func run(w io.Writer) error {
@@ -61,7 +60,7 @@ func run(w io.Writer) error {
 	return err
 }
 
-// withoutID returns the programs, with marked places for the process id.
+// withoutID are the programs with a place for the process id.
 func withoutID() ([]precompiledseccomp.Program, error) {
 	programs, id, err := ask()
 	if err != nil {
@@ -79,7 +78,7 @@ func withoutID() ([]precompiledseccomp.Program, error) {
 	return programs, nil
 }
 
-// ask starts another process, which compiles.
+// ask has another process compile.
 func ask() (programs []precompiledseccomp.Program, id int, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -97,15 +96,14 @@ func ask() (programs []precompiledseccomp.Program, id int, err error) {
 	return programs, command.Process.Pid, nil
 }
 
-// gVisor's names for the two halves of the process id.
+// The names that gVisor has for the halves of the process id.
 const (
 	idLow  = "self_pid_low32bits"
 	idHigh = "self_pid_high32bits"
 )
 
-// mark finds the places of the process id in a program: the same places hold the other id in the other process's
-// program. Nothing else may differ. mark also refuses a program that does not kill on a violation: gVisor compiles such
-// a program if the kernel of the building machine cannot kill.
+// mark notes in a program where its process id is: where another one's is in that of another process. Nothing else may
+// differ. A violation has to kill, also where this is built by a kernel that does not know how.
 func mark(p *precompiledseccomp.Program, other precompiledseccomp.Program, id, otherID uint32) error {
 	if len(p.Bytecode32) != len(other.Bytecode32) {
 		return fmt.Errorf("two processes have programs of %d and %d words", len(p.Bytecode32), len(other.Bytecode32))
@@ -133,7 +131,7 @@ func mark(p *precompiledseccomp.Program, other precompiledseccomp.Program, id, o
 // killProcess is the kernel's SECCOMP_RET_KILL_PROCESS.
 const killProcess = 0x80000000
 
-// answers returns the answers that a program can end with. A step has two words; the second is the step's number.
+// answers are what a program can end with. A step is two words, of which the second is its number.
 func answers(program []uint32) (all []uint32) {
 	for step := range slices.Chunk(program, 2) {
 		if step[0]&0xffff == bpf.Ret|bpf.K {
