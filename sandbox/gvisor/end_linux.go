@@ -13,8 +13,8 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// answerTime is how long a keeper may take to answer. A keeper that takes longer was stopped, or hangs. It is not
-// needed: the kernel does the killing (I20).
+// answerTime is how long a keeper may take to answer, or to exit when it was dismissed. A keeper that takes longer was
+// stopped, or hangs. It is not needed: the kernel does the killing (I20).
 const answerTime = 5 * time.Second
 
 // kill lets the keeper end a sandbox. If the keeper does not answer, kill ends the sandbox without it. The keeper then
@@ -58,9 +58,10 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 	return errors.Join(err, command.Kill(ctx, l.boxes.Path(id)))
 }
 
-// end kills the sandbox and waits until its keeper is gone. It locks the box, so that no other keeper can start.
+// end kills the sandbox and waits until its keeper is gone. It locks the box, so that no other keeper can start. A
+// keeper that was stopped after it had written down the end never exits by itself, so end kills it.
 func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
-	box := l.boxes.Keeper(id)
+	box, late := l.boxes.Keeper(id), time.Now().Add(answerTime)
 	for {
 		taken, err := box.Lock()
 		if err == nil {
@@ -71,6 +72,12 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 		}
 		if err := l.dismiss(ctx, id); err != nil {
 			return nil, err
+		}
+		if time.Now().After(late) {
+			l.options.Log.Warn("a sandbox's keeper does not exit; it is killed", "sandbox", id)
+			if err := command.KillKeeper(ctx, l.boxes.Path(id)); err != nil {
+				return nil, err
+			}
 		}
 		if err := retry.Pause(ctx, retry.Soon); err != nil {
 			return nil, err

@@ -238,6 +238,32 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 }
 
+// TestAKeeperThatStopsAfterTheEnd has written everything down and only does not exit. The end is read without it, and Remove kills it.
+func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
+	y := newYard(t)
+	h := y.sleeper()
+	pids := running(t, y.box(h.ID))
+	for pid, name := range pids {
+		if name == "sandbox-keeper" {
+			if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	kill(t, y.box(h.ID), "runsc-sandbox")
+	if err := os.WriteFile(filepath.Join(y.box(h.ID), "end.json"), []byte(`{"Started":true,"Code":7}`), 0o600); err != nil { // as the keeper would have
+		t.Fatal(err)
+	}
+	if exit := y.wait(h); exit.Code != 7 {
+		t.Errorf("%+v", exit)
+	}
+	if err := y.Remove(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	y.removed(h.ID)
+}
+
 // TestTheBoxGoesWhileItIsWaitedFor: a waiting call returns that the sandbox is gone, and names no directory.
 func TestTheBoxGoesWhileItIsWaitedFor(t *testing.T) {
 	y := newYard(t)
