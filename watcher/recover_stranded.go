@@ -40,7 +40,7 @@ func (rec *recovery) strand(ctx context.Context, box *outbox.Outbox, record jour
 		return rec.adopt(ctx, box, record, *record.Handle)
 	}
 	u := newUnserved(record, nil)
-	rec.desert(rec.life, u)
+	rec.reserveStranded(rec.life, u)
 	rec.unserved.add(u)
 	return nil
 }

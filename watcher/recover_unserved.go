@@ -25,7 +25,7 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 		}
 		return nil
 	case !there && rec.isElsewhere(record):
-		rec.desert(ctx, u)
+		rec.reserveStranded(ctx, u)
 		return nil
 	case !there:
 		return nil
@@ -50,9 +50,9 @@ func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle
 	return rec.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
 
-// desert handles a run whose sandbox is on another site and whose outbox is not served. It only keeps the run's
+// reserveStranded handles a run whose sandbox is on another site and whose outbox is not served. It only keeps the run's
 // workspace and subagent reserved.
-func (rec *recovery) desert(ctx context.Context, u *unserved) {
+func (rec *recovery) reserveStranded(ctx context.Context, u *unserved) {
 	u.why, u.ticket = u.record.Handle.On(rec.sites[u.record.Handle.Launcher]), reservation(u.record)
 	rec.schedule.Reserve(ctx, u.ticket)
 	rec.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)

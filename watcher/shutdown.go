@@ -32,7 +32,7 @@ func (w *Watcher) endsInTime(wait func()) bool {
 // drained or ended; at the end of the budget the rest is killed. If even that fails, for example because the disk is
 // full, the next start responds.
 func (w *Watcher) stopWorking() {
-	w.endLeisure()
+	w.endServing()
 	if w.keeps() {
 		w.keepAll()
 		return

@@ -285,12 +285,12 @@ func TestAnOperatorWhoLeavesTakesNothingAlong(t *testing.T) {
 // stuckRemoval is a launcher whose removals hang until they are let go.
 type stuckRemoval struct {
 	sandbox.Launcher
-	begun, letGo chan struct{}
+	begun, goOn chan struct{}
 }
 
 func (l stuckRemoval) Remove(ctx context.Context, h sandbox.Handle) error {
 	close(l.begun)
-	<-l.letGo
+	<-l.goOn
 	return l.Launcher.Remove(ctx, h)
 }
 
@@ -302,7 +302,7 @@ func TestAnOperatorDoesNotWaitForAnother(t *testing.T) {
 	running := d.submit(ask{id: "running", task: "gated"})
 	d.started(running)
 	d.pause()
-	stuck := stuckRemoval{begun: make(chan struct{}), letGo: make(chan struct{})}
+	stuck := stuckRemoval{begun: make(chan struct{}), goOn: make(chan struct{})}
 	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { stuck.Launcher = l; return stuck }
 	d.leaveAway()
 	first := make(chan error, 1)
@@ -328,7 +328,7 @@ func TestAnOperatorDoesNotWaitForAnother(t *testing.T) {
 			t.Errorf("%s waits for the one that hangs", what)
 		}
 	}
-	close(stuck.letGo)
+	close(stuck.goOn)
 	d.must(<-first)
 	d.comeBack()
 	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonOperator, -1)

@@ -89,8 +89,8 @@ type Watcher struct {
 
 	life       context.Context // done when the watcher stops working, some time after it stopped taking requests
 	endLife    context.CancelFunc
-	leisure    context.Context // done when the watcher begins to stop; ends the work that can be left undone
-	endLeisure context.CancelFunc
+	serving    context.Context // done when the watcher begins to stop; ends the work that can be left undone
+	endServing context.CancelFunc
 }
 
 // New builds a watcher and touches nothing outside it.
@@ -105,12 +105,12 @@ func New(config Config) *Watcher {
 	}
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
-	w.leisure, w.endLeisure = context.WithCancel(w.life)
+	w.serving, w.endServing = context.WithCancel(w.life)
 	w.kept = w.newCollector()
 	w.runs = run.NewRuns(run.Ports{
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers, Prepared: config.Prepared,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing,
-		Clock: config.Clock, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
+		Clock: config.Clock, Log: w.log, Life: w.life, Serving: w.serving, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{
 		journal: w.journal, runs: w.runs, schedule: w.schedule, launchers: config.Launchers, reopen: w.reopen, log: w.log, life: w.life,
@@ -204,7 +204,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	if w.config.Events != nil {
 		background.Go(func() { w.config.Events.Loop(writing) })
 	}
-	background.Go(func() { w.unserved.awaitSites(w.leisure) })
+	background.Go(func() { w.unserved.awaitSites(w.serving) })
 	err = w.watchOutboxes(ctx)
 	w.stopWorking()
 	if !w.keeps() {

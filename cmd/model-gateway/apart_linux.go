@@ -15,8 +15,8 @@ import (
 	"torno/internal/gateway/credential"
 )
 
-// handed returns the places that the warden has opened for this process.
-func (s *serving) handed(_ context.Context, stop func()) (places, error) {
+// inherited returns the places that the warden has opened for this process.
+func (s *serving) inherited(_ context.Context, stop func()) (places, error) {
 	signal.Ignore(syscall.SIGPIPE) // the log is a pipe to the warden; if the warden is gone, a log line must not kill us
 	asks, err := credential.ConnOf(os.NewFile(asksFD, "warden"))
 	if err != nil {

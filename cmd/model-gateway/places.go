@@ -32,7 +32,7 @@ type places struct {
 // warden gets them from the warden instead, and stops when the warden ends.
 func (s *serving) places(ctx context.Context, stop func()) (places, error) {
 	if s.apart {
-		return s.handed(ctx, stop)
+		return s.inherited(ctx, stop)
 	}
 	doors := filepath.Join(s.state, doorsName)
 	if err := os.MkdirAll(doors, 0o700); err != nil {

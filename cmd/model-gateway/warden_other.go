@@ -12,4 +12,4 @@ var errNoWarden = errors.New("a gateway as a user of its own is there on Linux o
 
 func (s *serving) guard(context.Context, io.Writer) (exit int, err error) { return 0, errNoWarden }
 
-func (s *serving) handed(context.Context, func()) (places, error) { return places{}, errNoWarden }
+func (s *serving) inherited(context.Context, func()) (places, error) { return places{}, errNoWarden }

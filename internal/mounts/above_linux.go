@@ -81,7 +81,7 @@ func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Dir
 	if err != nil {
 		return nil, err
 	}
-	defer v.letGo()
+	defer v.release()
 	own := v.held[base]
 	if own == nil || !v.sharesFileSystem(own) {
 		return nil, nil

@@ -21,7 +21,7 @@ func (b *Bases) Apart(place *os.File) error {
 	if err != nil {
 		return err
 	}
-	defer v.letGo()
+	defer v.release()
 	for _, path := range v.paths() {
 		base, err := v.held[path].spot()
 		if base == (spot{}) {

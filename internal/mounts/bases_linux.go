@@ -43,12 +43,12 @@ func (b *Bases) Add(paths []string) error {
 			continue
 		}
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-			letGoAll(slices.Collect(maps.Values(added)))
+			releaseAll(slices.Collect(maps.Values(added)))
 			return fmt.Errorf("root %q is not a clean absolute path", path)
 		}
 		root, err := openBase(path)
 		if err != nil {
-			letGoAll(slices.Collect(maps.Values(added)))
+			releaseAll(slices.Collect(maps.Values(added)))
 			return err
 		}
 		added[path] = root
@@ -86,7 +86,7 @@ func (b *Bases) Is(path string, other fs.FileInfo) bool {
 	if base == nil || err != nil {
 		return false
 	}
-	defer base.letGo()
+	defer base.release()
 	info, err := base.file.Stat()
 	return err == nil && os.SameFile(info, other)
 }
@@ -99,7 +99,7 @@ func (b *Bases) Close() error {
 		return fs.ErrClosed
 	}
 	b.closed = true
-	letGoAll((&snapshot{b.held, b.withheld}).anchors())
+	releaseAll((&snapshot{b.held, b.withheld}).anchors())
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	if base == nil {
 		return nil, &PathError{Source: src, Kind: KindEscapes}
 	}
-	defer base.letGo()
+	defer base.release()
 	if kind := checkRel(src.Rel); kind != "" {
 		return nil, &PathError{Source: src, Kind: kind}
 	}
@@ -151,7 +151,7 @@ func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	return pin, nil
 }
 
-// borrow returns one base, which stays open until the caller calls letGo, or nil if there is no such base.
+// borrow returns one base, which stays open until the caller calls release, or nil if there is no such base.
 func (b *Bases) borrow(path string) (*anchor, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -188,7 +188,7 @@ func (b *Bases) pinBase(path string) (*Pin, error) {
 	if base == nil {
 		return nil, &PathError{Source: src, Kind: KindEscapes}
 	}
-	defer base.letGo()
+	defer base.release()
 	return find(src, base.file, ourselves())
 }
 
@@ -198,7 +198,7 @@ func (b *Bases) reopen(path string) error {
 	if err != nil {
 		return err
 	}
-	defer old.letGo()
+	defer old.release()
 	again, err := openBase(path)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (b *Bases) reopen(path string) error {
 		return nil
 	}
 	b.held[path] = again
-	old.letGo()
+	old.release()
 	return nil
 }
 

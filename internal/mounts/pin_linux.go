@@ -124,7 +124,7 @@ func (b *Bases) isDetached(path string) bool {
 	if base == nil || err != nil {
 		return false
 	}
-	defer base.letGo()
+	defer base.release()
 	_, err = base.spot()
 	return errors.Is(err, errDetached)
 }

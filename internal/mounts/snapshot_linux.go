@@ -8,7 +8,7 @@ import (
 
 // snapshot holds the bases and the withheld places of one moment. With it a caller can ask the kernel about them
 // without the lock of the Bases, so that a hanging file system blocks only this caller. No handle of the snapshot is
-// closed before the caller gives the snapshot back with letGo.
+// closed before the caller gives the snapshot back with release.
 type snapshot struct {
 	held     map[string]*anchor
 	withheld []*withheldPlace
@@ -28,8 +28,8 @@ func (b *Bases) look() (*snapshot, error) {
 	return v, nil
 }
 
-func (v *snapshot) letGo() {
-	letGoAll(v.anchors())
+func (v *snapshot) release() {
+	releaseAll(v.anchors())
 }
 
 func (v *snapshot) anchors() []*anchor {
@@ -42,17 +42,17 @@ func (v *snapshot) anchors() []*anchor {
 
 func (v *snapshot) paths() []string { return slices.Sorted(maps.Keys(v.held)) }
 
-// letGo ends one use of an anchor. The last use closes the handle; an O_PATH handle has nothing to write out, so the
+// release ends one use of an anchor. The last use closes the handle; an O_PATH handle has nothing to write out, so the
 // error of Close does not matter.
-func (a *anchor) letGo() {
+func (a *anchor) release() {
 	if a.users.Add(-1) == 0 {
 		a.file.Close()
 	}
 }
 
-// letGoAll ends one use of each anchor.
-func letGoAll(all []*anchor) {
+// releaseAll ends one use of each anchor.
+func releaseAll(all []*anchor) {
 	for _, a := range all {
-		a.letGo()
+		a.release()
 	}
 }

@@ -122,7 +122,7 @@ func (b *Bases) refuseWithheld(pin *Pin, base *anchor) error {
 	if err != nil {
 		return err
 	}
-	defer v.letGo()
+	defer v.release()
 	for _, k := range v.withheld {
 		if k.at.device != at.device {
 			continue // this tells most apart without asking the kernel
@@ -141,7 +141,7 @@ func (b *Bases) Check() error {
 	if err != nil {
 		return err
 	}
-	defer v.letGo()
+	defer v.release()
 	for _, path := range v.paths() {
 		at, err := v.held[path].spot()
 		if err != nil {

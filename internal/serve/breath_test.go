@@ -13,7 +13,7 @@ func TestALockIsTakenBehindAProcessThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for ends, taken := range map[int]bool{1: true, lastBreath - 1: true, lastBreath: false} {
 			tries := 0
-			_, err := firmly(t.Context(), func() (*lock.Lock, error) {
+			_, err := acquireLock(t.Context(), func() (*lock.Lock, error) {
 				if tries++; tries > ends {
 					return nil, nil
 				}
@@ -24,7 +24,7 @@ func TestALockIsTakenBehindAProcessThatEnds(t *testing.T) {
 			}
 		}
 		broken, tries := errors.New("broken"), 0
-		if _, err := firmly(t.Context(), func() (*lock.Lock, error) { tries++; return nil, broken }); !errors.Is(err, broken) || tries != 1 {
+		if _, err := acquireLock(t.Context(), func() (*lock.Lock, error) { tries++; return nil, broken }); !errors.Is(err, broken) || tries != 1 {
 			t.Errorf("%d tries of a lock that cannot be taken: %v", tries, err)
 		}
 	})

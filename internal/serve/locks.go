@@ -43,7 +43,7 @@ func (h *host) lockState(ctx context.Context, who string) error {
 	l := h.handed.takeState(h.Config.State)
 	if l == nil {
 		take := func() (*lock.Lock, error) { return lock.State(h.Config.State, who) }
-		held, err := firmly(ctx, take)
+		held, err := acquireLock(ctx, take)
 		if other, ok := errors.AsType[*lock.HeldError](err); ok && h.MakeOutbox && h.Wait {
 			h.Log.Info("another watcher serves the outbox; waiting until it ends", "outbox", h.Config.Outboxes[0].Dir, "holder", other.Holder)
 			held, err = patiently(ctx, take)
@@ -58,12 +58,12 @@ func (h *host) lockState(ctx context.Context, who string) error {
 	return nil
 }
 
-// lastBreath is how often firmly tries a lock that another process holds. If a watcher is killed while it executes a
+// lastBreath is how often acquireLock tries a lock that another process holds. If a watcher is killed while it executes a
 // program, the process that was to become that program holds the lock for a moment longer.
 const lastBreath = 25
 
-// firmly takes a lock. If another process holds it, that process may be about to end, so firmly tries again.
-func firmly(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
+// acquireLock takes a lock. If another process holds it, that process may be about to end, so acquireLock tries again.
+func acquireLock(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
 	for try := 1; ; try++ {
 		held, err = take()
 		if _, other := errors.AsType[*lock.HeldError](err); !other || try == lastBreath || retry.Pause(ctx, retry.Later) != nil {
@@ -168,7 +168,7 @@ func (h *host) checkIsFree(ctx context.Context, who string) error {
 		if err != nil {
 			return err
 		}
-		_, err = firmly(ctx, func() (*lock.Lock, error) { return nil, l.lock() })
+		_, err = acquireLock(ctx, func() (*lock.Lock, error) { return nil, l.lock() })
 		if err := errors.Join(err, l.release()); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ It knows what was said and done in its earlier run, and nothing of yours since: 
 	"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
 	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
 }}`,
-	call: does(goOn),
+	call: does(continueSession),
 }
 
 type continueInput struct {
@@ -61,8 +61,8 @@ func (in continueInput) check() error {
 	return checkSeconds("timeout_seconds", in.Seconds)
 }
 
-// goOn handles the tool continue; "continue" itself is a keyword of Go. The continued child counts like any other.
-func goOn(ctx context.Context, s *Server, in continueInput) (answer, error) {
+// continueSession handles the tool continue; "continue" itself is a keyword of Go. The continued child counts like any other.
+func continueSession(ctx context.Context, s *Server, in continueInput) (answer, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}

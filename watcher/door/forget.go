@@ -103,12 +103,12 @@ func overOf(ctx context.Context, j Journal, runs []string) (over []string, err e
 	if err != nil {
 		return nil, err
 	}
-	goOn, err := unfinished(ctx, j)
+	unfinishedRuns, err := unfinished(ctx, j)
 	if err != nil {
 		return nil, err
 	}
 	for _, run := range runs {
-		if ours[path.Dir(run)] && !goOn[run] {
+		if ours[path.Dir(run)] && !unfinishedRuns[run] {
 			over = append(over, run)
 		}
 	}

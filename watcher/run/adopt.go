@@ -28,7 +28,7 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	}
 	r.takeUpQuestions()
 	if record.Ending != nil {
-		r.goOnEnding(*record.Ending)
+		r.resumeEnding(*record.Ending)
 	}
 	if reason != "" {
 		r.End(reason)

@@ -98,7 +98,7 @@ func (a *attendance) awaitHold() error {
 // attest has the host look at the sandbox. A sandbox that differs from its Spec never runs.
 func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	launcher, h := a.r.launcher, a.r.handle
-	seen, err = insist(a.r.runs.calls, a.r.Run, launchStep[sandbox.Attestation]{
+	seen, err = retryLaunch(a.r.runs.calls, a.r.Run, launchStep[sandbox.Attestation]{
 		what: "attest a sandbox", budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attestation, error) {
 			crash.At("launch.attested")

@@ -28,7 +28,7 @@ func TestWaitingGetsSlower(t *testing.T) {
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
 		last := time.Now()
-		_, err := insist(runs.calls, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
+		_, err := retryLaunch(runs.calls, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
 			calls++
 			pauses, last = append(pauses, time.Since(last)), time.Now()
 			if time.Now().After(over) {
@@ -97,7 +97,7 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 		r := &runner{Run: &Run{runs: runs, request: Request{Outbox: "main"}}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(runs.calls, r.Run, launchStep[int]{
+		_, err := retryLaunch(runs.calls, r.Run, launchStep[int]{
 			what: "try", budget: time.Minute,
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },

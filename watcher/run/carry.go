@@ -29,7 +29,7 @@ const (
 // working in the middle, the run is left as it is: the next watcher takes it up from the journal and the launcher's
 // list.
 func (r *runner) runToEnd() {
-	defer r.workplace.letGo()
+	defer r.workplace.close()
 	o := r.launchAndFollow()
 	v := o.verdict
 	if o.kind == hasEnded && r.runs.Life.Err() == nil && (r.isAlive() || !r.mayHaveRun(v)) {
@@ -106,7 +106,7 @@ func (r *runner) launchAndFollow() *outcome {
 	r.workplace.hold()
 	if r.Standing().Phase.IsReleased() {
 		r.runs.claims.hold(r.Run, r.workplace.held)
-		return r.goOn()
+		return r.adopt()
 	}
 	for try := 1; ; try++ {
 		o := r.launch(try > 1)
@@ -127,9 +127,9 @@ func (r *runner) launchAndFollow() *outcome {
 	}
 }
 
-// goOn follows the sandbox of an adopted run. If the run was released but its sandbox never began, an earlier version
+// adopt follows the sandbox of an adopted run. If the run was released but its sandbox never began, an earlier version
 // made the sandbox, and it may have run all the same.
-func (r *runner) goOn() *outcome {
+func (r *runner) adopt() *outcome {
 	if why := r.Stranded(); why != "" {
 		if o := r.awaitSite(errors.New(why)); o != nil {
 			return o
@@ -219,7 +219,7 @@ func (r *runner) create() *outcome {
 		return r.gaveUpCall("create the sandbox") // this call would hang as well
 	}
 	launcher, id, spec := r.launcher, r.sandbox, r.holder.Spec
-	handle, err := insist(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
+	handle, err := retryLaunch(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
 		what: "create the sandbox", budget: createBudget,
 		call: func(ctx context.Context) (sandbox.Handle, error) {
 			crash.At("launch.created")
@@ -275,7 +275,7 @@ func (r *runner) start() *outcome {
 		return o
 	}
 	launcher, h := r.launcher, r.handle
-	_, err := insist(r.runs.calls, r.Run, launchStep[struct{}]{
+	_, err := retryLaunch(r.runs.calls, r.Run, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
 		call: func(ctx context.Context) (struct{}, error) {
 			crash.At("launch.started")

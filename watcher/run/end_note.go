@@ -59,8 +59,8 @@ func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	return nil
 }
 
-// goOnEnding ends a run that an earlier watcher was ending, for the same reason.
-func (r *Run) goOnEnding(e journal.Ending) {
+// resumeEnding ends a run that an earlier watcher was ending, for the same reason.
+func (r *Run) resumeEnding(e journal.Ending) {
 	if e.Reason == delegation.ReasonWorkspaceLimit {
 		r.tooMuch.Store(e.Refusal())
 	}

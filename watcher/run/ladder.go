@@ -17,28 +17,28 @@ type rung struct {
 // ladder lists the rungs to climb until the sandbox's last process is gone. The last rung is always Kill.
 type ladder []rung
 
-// politely returns the ladder that gives an agent the time to save its work.
-func (t Timing) politely() ladder {
+// afterCancel returns the ladder that gives an agent the time to save its work.
+func (t Timing) afterCancel() ladder {
 	return ladder{{sandbox.Interrupt, t.Interrupt}, {sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
 }
 
-// firmly returns the ladder for an agent that has used up its time.
-func (t Timing) firmly() ladder {
+// afterDeadline returns the ladder for an agent that has used up its time.
+func (t Timing) afterDeadline() ladder {
 	return ladder{{sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
 }
 
-// outright returns the ladder for an agent that fills the disk: every moment costs.
-func (t Timing) outright() ladder { return ladder{{sandbox.Kill, 0}} }
+// killOnly returns the ladder for an agent that fills the disk: every moment costs.
+func (t Timing) killOnly() ladder { return ladder{{sandbox.Kill, 0}} }
 
 // ladder returns the ladder for a run that is ended for a reason.
 func (t Timing) ladder(reason delegation.Reason) ladder {
 	switch reason {
 	case delegation.ReasonDeadline:
-		return t.firmly()
+		return t.afterDeadline()
 	case delegation.ReasonWorkspaceLimit:
-		return t.outright()
+		return t.killOnly()
 	default:
-		return t.politely()
+		return t.afterCancel()
 	}
 }
 

@@ -67,7 +67,7 @@ func TestAHurryKillsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, hurry := newVictim(sandbox.Kill), make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(hurry) })
-		if err := usually.politely().climb(t.Context(), v, v.exited, hurry); err != nil {
+		if err := usually.afterCancel().climb(t.Context(), v, v.exited, hurry); err != nil {
 			t.Error(err)
 		}
 		if !slices.Equal(v.got, []sandbox.Signal{"INT", "KILL"}) || v.at[1] != time.Second {
@@ -80,7 +80,7 @@ func TestASignalThatFailsDoesNotEndTheClimb(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVictim("")
 		v.err = errors.New("the launcher hangs")
-		if err := usually.politely().climb(t.Context(), v, v.exited, nil); !errors.Is(err, v.err) {
+		if err := usually.afterCancel().climb(t.Context(), v, v.exited, nil); !errors.Is(err, v.err) {
 			t.Errorf("the failure is hidden: %v", err)
 		}
 		if len(v.got) != 3 {
@@ -99,7 +99,7 @@ func TestEveryLadderEndsWithKill(t *testing.T) {
 
 // TestLaddersFitIntoTheGrace: a watcher that lives always comes before the backstop of init.
 func TestLaddersFitIntoTheGrace(t *testing.T) {
-	for _, l := range []ladder{usually.politely(), usually.firmly(), usually.outright()} {
+	for _, l := range []ladder{usually.afterCancel(), usually.afterDeadline(), usually.killOnly()} {
 		climb := beginBudget
 		for _, step := range l {
 			climb += step.wait

@@ -59,9 +59,9 @@ func launching[T any](c *calls, r *Run, held *notice.Flag, step launchStep[T]) (
 	return answer, err
 }
 
-// insist repeats such a call for as long as the launcher does not answer, and returns the result. It gives up when the
+// retryLaunch repeats such a call for as long as the launcher does not answer, and returns the result. It gives up when the
 // run must end or the watcher stops working.
-func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
+func retryLaunch[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 	held := c.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {

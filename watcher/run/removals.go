@@ -33,11 +33,11 @@ type Removals struct {
 	notices   *notice.Board
 	log       *slog.Logger
 	life      context.Context // done when the watcher stops working
-	leisure   context.Context // done when it begins to stop
+	serving   context.Context // done when it begins to stop
 }
 
 func newRemovals(p Ports, c *calls) *Removals {
-	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life, leisure: p.Leisure}
+	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life, serving: p.Serving}
 }
 
 // Left returns how many sandboxes are left, as far as is known: a call that was left behind may still make one.

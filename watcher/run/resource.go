@@ -64,7 +64,7 @@ const (
 func (r *runner) acquire() *outcome {
 	r.holder = Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
 	for _, resource := range r.runs.Resources {
-		err := r.untilHad(func(ctx context.Context) error {
+		err := r.retryResource(func(ctx context.Context) error {
 			crash.At("resource.acquired")
 			return resource.Acquire(ctx, &r.holder)
 		}, func(try int) { r.waitOutside(resource, try) })
@@ -93,7 +93,7 @@ func turnedDown(refusal *delegation.Refusal) *outcome {
 // attested tells the run's resources how the host saw the sandbox.
 func (r *runner) attested(seen sandbox.Attestation) *outcome {
 	for _, resource := range r.runs.Resources {
-		err := r.untilHad(func(ctx context.Context) error {
+		err := r.retryResource(func(ctx context.Context) error {
 			crash.At("resource.attested")
 			return resource.Attested(ctx, r.holder, seen)
 		}, func(try int) { r.runs.calls.pause(r.ending, retry.Backoff(try)) })
@@ -138,10 +138,10 @@ func (r *runner) isReady(resource Resource) bool {
 	return resource.Ready(ctx, r.holder) == nil
 }
 
-// untilHad repeats a call to a resource until the call succeeds, is refused or returns ErrGone, or the run is to end.
-// When the run is to end, untilHad waits for no answer: anything that the call may have acquired is let go later, by
+// retryResource repeats a call to a resource until the call succeeds, is refused or returns ErrGone, or the run is to end.
+// When the run is to end, retryResource waits for no answer: anything that the call may have acquired is let go later, by
 // the sandbox's id.
-func (r *runner) untilHad(call func(context.Context) error, wait func(try int)) error {
+func (r *runner) retryResource(call func(context.Context) error, wait func(try int)) error {
 	held := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent)
 	defer held.Close()
 	var refusal *delegation.Refusal
@@ -222,11 +222,11 @@ func (m *Removals) release(resource Resource, id sandbox.SandboxID) {
 		if err == nil {
 			return
 		}
-		if m.leisure.Err() != nil || m.releasing.Load() > MaxLeftovers {
+		if m.serving.Err() != nil || m.releasing.Load() > MaxLeftovers {
 			m.log.Warn("something that a sandbox had is left; it ends by itself with the sandbox's time", "id", id, "error", err)
 			return
 		}
 		retry.Warn(m.log, "let go of something that a sandbox had", try, err)
-		m.calls.pause(m.leisure, retry.Backoff(try))
+		m.calls.pause(m.serving, retry.Backoff(try))
 	}
 }

@@ -98,7 +98,7 @@ func (r *Run) Stop(ctx context.Context, reason delegation.Reason) {
 // End asks the run to end. The first cause wins. End is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) {
 	r.stop(endCause(reason))
-	r.runs.kin.look(r.hash)
+	r.runs.families.look(r.hash)
 }
 
 // EndNow asks the run to end without giving the agent time to end by itself.

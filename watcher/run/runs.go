@@ -41,7 +41,7 @@ type Ports struct {
 	Log        *slog.Logger
 
 	Life    context.Context // done when the watcher stops working, some time after it stopped taking requests
-	Leisure context.Context // done when the watcher begins to stop; work that can be left undone ends then
+	Serving context.Context // done when the watcher begins to stop; work that can be left undone ends then
 	Keeps   func() bool     // whether running sandboxes are left to the next watcher
 }
 
@@ -88,7 +88,7 @@ type Runs struct {
 	Removals *Removals
 	calls    *calls
 	claims   *claims
-	kin      *kin
+	families *families
 	disks    *workspace.Disks
 
 	numbers atomic.Int64   // number of the latest run
@@ -108,7 +108,7 @@ func NewRuns(p Ports) *Runs {
 	}
 	c := newCalls(p)
 	return &Runs{
-		Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), kin: newKin(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run),
+		Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), families: newFamilies(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run),
 	}
 }
 
@@ -178,7 +178,7 @@ func (runs *Runs) own(r *Run) {
 	runs.mu.Lock()
 	runs.owned[r.hash] = r
 	runs.mu.Unlock()
-	runs.kin.enter(r)
+	runs.families.enter(r)
 }
 
 // dismiss concludes a run that never had a sandbox. It works in the background, because its caller must not wait for a
@@ -190,7 +190,7 @@ func (runs *Runs) disown(r *Run) {
 	delete(runs.owned, r.hash)
 	runs.mu.Unlock()
 	runs.claims.leave(r)
-	runs.kin.leave(r)
+	runs.families.leave(r)
 	r.stop(nil)
 	close(r.over)
 }

@@ -18,7 +18,7 @@ func runsOf(t *testing.T) *Runs {
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
 	return NewRuns(Ports{
-		Notices: notice.New(log), Hangs: hang.New(workspace.Calls, log), Timing: Timing{}.Usual(), Log: log, Life: life, Leisure: life,
+		Notices: notice.New(log), Hangs: hang.New(workspace.Calls, log), Timing: Timing{}.Usual(), Log: log, Life: life, Serving: life,
 		Keeps: func() bool { return false },
 	})
 }

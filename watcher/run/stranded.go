@@ -32,7 +32,7 @@ func (r *runner) awaitSite(why error) *outcome {
 		case <-r.abandoned:
 			timer.Stop()
 			return r.endAbandoned()
-		case <-r.runs.Leisure.Done():
+		case <-r.runs.Serving.Done():
 			timer.Stop()
 			return left()
 		}
@@ -60,7 +60,7 @@ func (r *runner) tellStranded(why error) {
 // isBack reports whether the launcher is on the site of the run's sandbox again. If so, it notes how the sandbox is. If
 // this site does not have the sandbox, the sandbox is gone: the next Open says so.
 func (r *runner) isBack() bool {
-	ctx, cancel := context.WithTimeout(r.runs.Leisure, callBudget)
+	ctx, cancel := context.WithTimeout(r.runs.Serving, callBudget)
 	defer cancel()
 	site, err := r.launcher.Site(ctx)
 	if err != nil || r.handle.On(site) != nil {

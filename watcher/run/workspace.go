@@ -95,7 +95,7 @@ func (p *workplace) findRoom() *outcome {
 func (p *workplace) prove(h sandbox.Handle) *outcome {
 	mounted := tree.ID{Dev: h.Device, Ino: h.Inode}
 	if p.held != nil && mounted != (tree.ID{}) && mounted != p.held.ID() {
-		p.letGo()
+		p.close()
 		p.holdErr = errReplaced
 	}
 	if p.held == nil && (h.State == "" || h.State == sandbox.HandleCreated) {
@@ -106,8 +106,8 @@ func (p *workplace) prove(h sandbox.Handle) *outcome {
 
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
 
-// letGo stops holding the workspace.
-func (p *workplace) letGo() {
+// close stops holding the workspace.
+func (p *workplace) close() {
 	if p.held != nil {
 		p.runs.claims.hold(p.Run, nil)
 		p.held.Close()
@@ -171,7 +171,7 @@ func (r *runner) findArtifacts() {
 func (p *workplace) inspectRest() {
 	bounds := workspace.AfterAnswer
 	bounds.Entries = p.spec.Limits.WorkspaceFiles
-	ctx, cancel := context.WithTimeout(p.runs.Leisure, bounds.Time)
+	ctx, cancel := context.WithTimeout(p.runs.Serving, bounds.Time)
 	defer cancel()
 	if !p.client.InspectTurn().Begin(ctx) {
 		p.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", p.hash)

@@ -130,8 +130,8 @@ func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 	return s.dir.Rename(name, wholeName(id))
 }
 
-// whyNone explains why a sandbox has no whole bundle. It returns nil if its agent has sent none.
-func (s *Store) whyNone(id sandbox.SandboxID) error {
+// reasonAbsent explains why a sandbox has no whole bundle. It returns nil if its agent has sent none.
+func (s *Store) reasonAbsent(id sandbox.SandboxID) error {
 	s.mu.Lock()
 	sp := s.spools[id]
 	s.mu.Unlock()

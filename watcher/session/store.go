@@ -250,7 +250,7 @@ func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 	}
 	sealed, err := s.dir.ReadFile(wholeName(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", s.whyNone(id)
+		return "", s.reasonAbsent(id)
 	}
 	bundle, version, ok := unseal(sealed)
 	if err != nil || !ok || len(bundle) > agent.MaxBundle {

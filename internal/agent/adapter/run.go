@@ -79,7 +79,7 @@ func (r *run) run(start Start) int {
 	if err != nil {
 		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
 	}
-	if err := r.goOn(); err != nil {
+	if err := r.resume(); err != nil {
 		return r.fails(codeFailed, r.cannotGoOn(err))
 	}
 	if r.given, err = r.takeSettings(); err != nil {

@@ -45,8 +45,8 @@ func openRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", fd))
 }
 
-// goOn unpacks the session that the agent is to go on with, into the agent's directory.
-func (r *run) goOn() error {
+// resume unpacks the session that the agent is to go on with, into the agent's directory.
+func (r *run) resume() error {
 	if r.session == "" {
 		return nil
 	}

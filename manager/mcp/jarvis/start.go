@@ -42,7 +42,7 @@ func (j *job) start(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	case !last.Ended():
 		return j.notStarted(desk, &agentfile.BusyError{Agent: j.agent.Name})
 	}
-	begun, err := j.goOn(ctx, desk)
+	begun, err := j.continueSession(ctx, desk)
 	if errors.Is(err, manager.ErrOutstanding) {
 		return j.earlier(desk, last)
 	}
@@ -68,13 +68,13 @@ func (j *job) startNew(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 func (j *job) startFirst(ctx context.Context, desk *mcp.Desk) (*mcp.Page, error) {
 	begun, err := desk.Start(ctx, j.Task)
 	if errors.Is(err, manager.ErrWorkspaceThere) {
-		begun, err = j.goOn(ctx, desk)
+		begun, err = j.continueSession(ctx, desk)
 	}
 	return j.begun(desk, begun, err)
 }
 
-// goOn continues the conversation, if the host keeps it.
-func (j *job) goOn(ctx context.Context, desk *mcp.Desk) (mcp.Begun, error) {
+// continueSession continues the conversation, if the host keeps it.
+func (j *job) continueSession(ctx context.Context, desk *mcp.Desk) (mcp.Begun, error) {
 	if !j.sessions {
 		return j.anew(ctx, desk, "the host keeps no conversations, so it knows nothing of earlier calls")
 	}

@@ -32,7 +32,7 @@ Have a subagent that has ended go on in its workspace: with its conversation whe
 	"timeout_seconds": {"type": ["integer", "null"], "minimum": 1},
 	"background": {"type": "boolean", "default": false}
 }}`,
-		Call: h.call(h.goOn),
+		Call: h.call(h.continueSubagent),
 	}
 }
 
@@ -43,7 +43,7 @@ type continued struct {
 	Mode      string       `json:"mode"`
 }
 
-func (h *home) goOn(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.Page, error) {
+func (h *home) continueSubagent(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp.Page, error) {
 	call, failure := mg.ParseContinue(raw)
 	if failure != nil {
 		return failed(desk, failure)

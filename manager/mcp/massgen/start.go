@@ -36,7 +36,7 @@ func (h *home) start(ctx context.Context, desk *yard, raw json.RawMessage) (*mcp
 		return jobFailed(desk, "arguments must be a JSON object")
 	}
 	target := map[string]work{
-		"spawn_subagents": h.spawn, "continue_subagent": h.goOn,
+		"spawn_subagents": h.spawn, "continue_subagent": h.continueSubagent,
 	}[bare(name)]
 	if target == nil || !h.settings.Background {
 		return jobFailed(desk, "Tool '%.200s' is not available for background execution", name)

@@ -65,7 +65,7 @@ func (t *tasks) resume(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 	case child.Ended() && in.decides():
 		return resumeError(desk).Printf("Task '%s' has ended (status: %s): it asks nothing any more. Nothing was decided, and nothing was begun. To have a completed task go on, call again with input alone.", mcp.Words(in.ID), now), nil
 	case now == completed:
-		return t.goOn(ctx, desk, in, child)
+		return t.resumeTask(ctx, desk, in, child)
 	default:
 		return resumeError(desk).Printf("Task '%s' cannot be resumed (status: %s). Only paused or completed tasks can be resumed.", mcp.Words(in.ID), now), nil
 	}
@@ -82,8 +82,8 @@ func resumed(desk *mcp.Desk, child mcp.Child) *mcp.Page {
 		mcp.Words(child.SubagentID), statusOf(child.Item))
 }
 
-// goOn continues a completed task in its workspace, with its conversation, its profile and its model.
-func (t *tasks) goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
+// resumeTask continues a completed task in its workspace, with its conversation, its profile and its model.
+func (t *tasks) resumeTask(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
 	if strings.TrimSpace(in.Input) == "" {
 		return resumeError(desk).Printf("Task '%s' is completed and asks nothing: say with input what to do now.", mcp.Words(in.ID)), nil
 	}

@@ -10,13 +10,13 @@ import (
 	"torno/internal/journal"
 )
 
-// kin knows which unfinished runs have parents. A run ends with its parent, whatever ended the parent, because the
+// families knows which unfinished runs have parents. A run ends with its parent, whatever ended the parent, because the
 // run's requester is gone.
 //
 // News about a parent is only a hint. Children are ended only if the parent itself, or the journal, says that the
-// parent is ending or has ended. All parents are also looked at each kinEvery: a parent can end while no run of this
+// parent is ending or has ended. All parents are also looked at each familiesEvery: a parent can end while no run of this
 // watcher stands for it.
-type kin struct {
+type families struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
@@ -24,77 +24,77 @@ type kin struct {
 	due      map[string]bool          // parents to look at
 }
 
-// kinEvery is how often all parents are looked at, with or without news of them.
-const kinEvery = 2 * time.Second
+// familiesEvery is how often all parents are looked at, with or without news of them.
+const familiesEvery = 2 * time.Second
 
-func newKin() *kin {
-	return &kin{wake: make(chan struct{}, 1), children: make(map[string]map[*Run]bool), due: make(map[string]bool)}
+func newFamilies() *families {
+	return &families{wake: make(chan struct{}, 1), children: make(map[string]map[*Run]bool), due: make(map[string]bool)}
 }
 
 // enter makes a run known until leave, if it has a parent.
-func (k *kin) enter(r *Run) {
+func (f *families) enter(r *Run) {
 	parent := r.request.Descent.Run
 	if parent == "" {
 		return
 	}
-	k.mu.Lock()
-	if k.children[parent] == nil {
-		k.children[parent] = make(map[*Run]bool)
+	f.mu.Lock()
+	if f.children[parent] == nil {
+		f.children[parent] = make(map[*Run]bool)
 	}
-	k.children[parent][r] = true
-	k.mu.Unlock()
-	k.look(parent) // it may have ended since the request was admitted
+	f.children[parent][r] = true
+	f.mu.Unlock()
+	f.look(parent) // it may have ended since the request was admitted
 }
 
 // leave forgets a run, and has it looked at as a parent, so that its children end with it.
-func (k *kin) leave(r *Run) {
+func (f *families) leave(r *Run) {
 	parent := r.request.Descent.Run
-	k.mu.Lock()
-	delete(k.children[parent], r)
-	if len(k.children[parent]) == 0 {
-		delete(k.children, parent)
+	f.mu.Lock()
+	delete(f.children[parent], r)
+	if len(f.children[parent]) == 0 {
+		delete(f.children, parent)
 	}
-	k.mu.Unlock()
-	k.look(r.hash)
+	f.mu.Unlock()
+	f.look(r.hash)
 }
 
 // look has a parent looked at soon. It never blocks.
-func (k *kin) look(parent string) {
-	k.mu.Lock()
-	has := len(k.children[parent]) > 0
+func (f *families) look(parent string) {
+	f.mu.Lock()
+	has := len(f.children[parent]) > 0
 	if has {
-		k.due[parent] = true
+		f.due[parent] = true
 	}
-	k.mu.Unlock()
+	f.mu.Unlock()
 	if !has {
 		return
 	}
 	select {
-	case k.wake <- struct{}{}:
+	case f.wake <- struct{}{}:
 	default:
 	}
 }
 
 // take returns the parents to look at: all of them, or only the parents with news.
-func (k *kin) take(all bool) (parents []string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (f *families) take(all bool) (parents []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if all {
-		for parent := range k.children {
-			k.due[parent] = true
+		for parent := range f.children {
+			f.due[parent] = true
 		}
 	}
-	for parent := range k.due {
+	for parent := range f.due {
 		parents = append(parents, parent)
 	}
-	clear(k.due)
+	clear(f.due)
 	return parents
 }
 
-func (k *kin) childrenOf(parent string) (all []*Run) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for r := range k.children[parent] {
+func (f *families) childrenOf(parent string) (all []*Run) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for r := range f.children[parent] {
 		all = append(all, r)
 	}
 	return all
@@ -102,20 +102,20 @@ func (k *kin) childrenOf(parent string) (all []*Run) {
 
 // endOrphans ends the children of runs that end, until ctx is done.
 func (runs *Runs) endOrphans(ctx context.Context) {
-	ticker := time.NewTicker(kinEvery)
+	ticker := time.NewTicker(familiesEvery)
 	defer ticker.Stop()
 	for {
 		all := false
 		select {
-		case <-runs.kin.wake:
+		case <-runs.families.wake:
 		case <-ticker.C:
 			all = true
 		case <-ctx.Done():
 			return
 		}
-		for _, parent := range runs.kin.take(all) {
+		for _, parent := range runs.families.take(all) {
 			if runs.endsChildren(ctx, parent) {
-				for _, child := range runs.kin.childrenOf(parent) {
+				for _, child := range runs.families.childrenOf(parent) {
 					child.Stop(ctx, delegation.ReasonParentEnded)
 				}
 			}
@@ -127,7 +127,7 @@ func (runs *Runs) endOrphans(ctx context.Context) {
 // children are ended, drained or kept like all other runs.
 func (runs *Runs) endsChildren(ctx context.Context, parent string) bool {
 	reason, over := runs.howItEnds(ctx, parent)
-	return over && (reason != delegation.ReasonShutdown || runs.Leisure.Err() == nil)
+	return over && (reason != delegation.ReasonShutdown || runs.Serving.Err() == nil)
 }
 
 // howItEnds returns why a run is ending or has ended; over is false if it does neither. The reason is "" if there is no
