@@ -134,12 +134,8 @@ func TestTheFirstMinute(t *testing.T) {
 	d := newDesk(t, "'fix the failing test'", "'echo mended > mended.txt'")
 	serving := func(said string) bool { return strings.Contains(said, "serving") }
 	end := d.starts(named(t, "README.md", `make build && export PATH="$PWD/bin:$PATH"`), serving)
-	said := d.types(named(t, "README.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`), "--context /etc", "watcher doctor")
-	for _, want := range []string{"hello from the other side", "/etc", "cancelled", "works"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in\n%s", want, said)
-		}
-	}
+	said := d.types(named(t, "README.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`), "--context /etc")
+	wantAll(t, said, "hello from the other side", "/etc", "refused: context")
 	d.types(named(t, "docs/PROTOCOL.md", "cat > outbox/hello.new <<'END'"))
 	d.until("a request that was typed is answered", func() bool { return d.exists("outbox/response_hello.json") })
 	d.types(named(t, "docs/OPERATIONS.md", "bin/subagent --outbox ./outbox spawn --wait -- 'echo hello'"))
@@ -158,9 +154,19 @@ func TestTheFirstMinute(t *testing.T) {
 	end()
 	d.starts(named(t, "docs/OPERATIONS.md", "make build"), serving)()
 	end = d.starts(named(t, "docs/homes/laptop.md", `make build && export PATH="$PWD/bin:$PATH"`), serving)
-	d.types(named(t, "docs/homes/laptop.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`))
+	said = d.types(named(t, "docs/homes/laptop.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`), "watcher doctor")
+	wantAll(t, said, "hello", "cancelled", "works")
 	end()
 	d.purges(named(t, "docs/homes/laptop.md", "watcher purge --dir ./outbox"))
+}
+
+func wantAll(t *testing.T, said string, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
 }
 
 // purges removes what is left, with the reader's yes.

@@ -21,12 +21,10 @@ type row struct{ page, first, how string }
 const (
 	byHand  = "TestTheFirstMinute"
 	gateway = "TestTheGatewayAlone"
-	demo    = "package test/demo runs it"
 )
 
 // table has every shell block of the pages.
 var table = []row{
-	{"README.md", "make demo", demo},
 	{"README.md", `make build && export PATH="$PWD/bin:$PATH"`, byHand},
 	{"README.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`, byHand},
 	{"README.md", "watcher run --dir ./outbox --agent claude", "it needs a vendor's key; package test/clients runs Claude Code against a stand-in"},
