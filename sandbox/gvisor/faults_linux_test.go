@@ -264,6 +264,33 @@ func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
 	y.removed(h.ID)
 }
 
+// TestOutputThatCannotBeRead ends with a gap.
+func TestOutputThatCannotBeRead(t *testing.T) {
+	y := newYard(t)
+	h := y.create("/bin/echo", "hello")
+	y.begin(h)
+	y.wait(h)
+	y.again()
+	log := filepath.Join(y.box(h.ID), "log.0")
+	if err := errors.Join(os.Remove(log), os.Mkdir(log, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := y.Open(t.Context(), h, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	gaps := 0
+	for chunk := range a.Output() {
+		if chunk.Gap {
+			gaps++
+		}
+	}
+	if exit, err := a.Wait(t.Context()); gaps != 1 || err != nil || exit.Code != 0 {
+		t.Errorf("%d gaps, %+v, %v", gaps, exit, err)
+	}
+}
+
 // TestTheBoxGoesWhileItIsWaitedFor: a waiting call returns that the sandbox is gone, and names no directory.
 func TestTheBoxGoesWhileItIsWaitedFor(t *testing.T) {
 	y := newYard(t)

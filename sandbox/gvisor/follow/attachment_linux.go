@@ -52,23 +52,36 @@ func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.
 	return a
 }
 
-// pump passes the output on until it ends.
+// pump passes the output on until it ends. If the rest cannot be read, pump ends with a gap. Output that a killed keeper
+// took along is no gap: the run's end says that it is lost.
 func (a *attachment) pump() {
 	defer close(a.output)
 	for {
 		out, err := a.line.Read(a.open)
+		if errors.Is(err, io.EOF) || errors.Is(err, keeper.ErrGone) {
+			return
+		}
 		if err != nil {
+			a.send(sandbox.Chunk{Stream: sandbox.Stdout, Cursor: sandbox.Cursor(a.line.Progress().String()), Gap: true})
 			return
 		}
 		stream := sandbox.Stdout
 		if out.Kind == output.Stderr {
 			stream = sandbox.Stderr
 		}
-		select {
-		case a.output <- sandbox.Chunk{Stream: stream, Cursor: sandbox.Cursor(out.Progress.String()), Bytes: out.Bytes, Gap: out.Gap}:
-		case <-a.open.Done():
+		if !a.send(sandbox.Chunk{Stream: stream, Cursor: sandbox.Cursor(out.Progress.String()), Bytes: out.Bytes, Gap: out.Gap}) {
 			return
 		}
+	}
+}
+
+// send passes a chunk on. It returns false if the attachment is closed.
+func (a *attachment) send(chunk sandbox.Chunk) bool {
+	select {
+	case a.output <- chunk:
+		return true
+	case <-a.open.Done():
+		return false
 	}
 }
 

@@ -112,6 +112,9 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 	return Output{}, io.EOF
 }
 
+// Progress returns the place up to which Read has read. Only the caller of Read may call it.
+func (l *Line) Progress() output.Progress { return l.progress }
+
 // skipTo moves the progress to a place before which nothing more comes. If this skips output, it returns the gap.
 func (l *Line) skipTo(place output.Progress) (gap Output, is bool) {
 	if l.progress.Reaches(place) {
