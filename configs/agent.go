@@ -45,7 +45,7 @@ func (c *Config) checkAgent(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
 	if p.Agent == "" {
 		if p.Messages {
-			r.problem(key+".messages", "there is no agent to take any; write agent: with one of %s", strings.Join(agent.Names(), ", "))
+			r.problem(key+".messages", "there is no agent to take messages; write agent: with one of %s", strings.Join(agent.Names(), ", "))
 		}
 		if p.Model != "" {
 			r.problem(key+".model", "there is no agent for it; write agent: with one of %s", strings.Join(agent.Names(), ", "))
@@ -53,13 +53,13 @@ func (c *Config) checkAgent(r *report, p *compile.Profile) {
 		return
 	}
 	if p.Answer == compile.AnswerStdout {
-		r.problem(key+".answer", "an agent's standard output tells what it does; its adapter writes the answer into the file: leave it out, or write none")
+		r.problem(key+".answer", "an agent's standard output reports its actions, and its adapter writes the answer into the file; leave this key out, or write none")
 	}
 	if p.Model != "" && !modelName.MatchString(p.Model) {
-		r.problem(key+".model", "%.80q is no name of a model", p.Model)
+		r.problem(key+".model", "%.80q is not the name of a model", p.Model)
 	}
 	if p.Stdin {
-		r.problem(key+".stdin", "the agent's standard input is its adapter's")
+		r.problem(key+".stdin", "the adapter uses the agent's standard input; leave this key out")
 	}
 	c.checkSpeech(r, key, p)
 }

@@ -54,7 +54,7 @@ func TestAnAgentsModel(t *testing.T) {
 func TestAMassGenAsksNobody(t *testing.T) {
 	emptyEnvironment(t)
 	for profile, says := range map[string]string{
-		"{agent: massgen, model: chat, approvals: {}}": "massgen cannot be made to ask before it calls a tool",
+		"{agent: massgen, model: chat, approvals: {}}": "massgen cannot ask before it calls a tool",
 		"{agent: massgen, model: other}":               "massgen reaches no model; write model: chat",
 		"{agent: massgen, model: chat/gpt-5}":          "",
 	} {

@@ -103,13 +103,13 @@ func checkApprovals(r *report, p *compile.Profile) {
 		return
 	}
 	if p.Agent == "" {
-		r.problem(key, "without an agent nothing asks, and the children of this profile would do everything unasked; write agent:, or leave it out")
+		r.problem(key, "without an agent nothing asks for approval, and the children of this profile would do everything without approval; write agent:, or leave approvals out")
 	}
 	if known := agent.Find(p.Agent); known != nil && !known.Asks {
-		r.problem(key, "%s cannot be made to ask before it calls a tool, and its children would do everything unasked; leave it out", p.Agent)
+		r.problem(key, "%s cannot ask before it calls a tool, and its children would do everything without approval; leave approvals out", p.Agent)
 	}
 	if slices.ContainsFunc(p.Command, func(word string) bool { return asksNothing(word) }) {
-		r.problem(key, "the profile's command has the agent ask for nothing; leave that out of command")
+		r.problem(key, "the profile's command tells the agent to ask for nothing; remove that from command")
 	}
 	checkRules(r, key+".allow", p.Approvals.Allow)
 	checkRules(r, key+".deny", p.Approvals.Deny)

@@ -9,8 +9,8 @@ import (
 func TestArtifactsAreBelowTheWorkspace(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"report/": "", "a/b/": "", "*.pdf": "", "out/*.[jt]s": "", "a?b": "", "[": "is no pattern",
-		"../x": "is no path in a workspace", "/etc/": "is no path in a workspace", ".": "is no path", "./": "is no path", "": "is no path",
-		"a//b": "is no path", "/": "is no path", "*/": "ends with a slash", `a\b/`: "ends with a slash",
+		"../x": "is not a path in a workspace", "/etc/": "is not a path in a workspace", ".": "is not a path", "./": "is not a path", "": "is not a path",
+		"a//b": "is not a path", "/": "is not a path", "*/": "ends with a slash", `a\b/`: "ends with a slash",
 	} {
 		r := &report{}
 		checkArtifacts(r, "profiles.p", []string{pattern})

@@ -22,7 +22,7 @@ func (c *Config) check(r *report) {
 		c.checkDoor(r, &c.Profiles[i])
 	}
 	if len(c.Outboxes) == 0 {
-		r.missing("outboxes", "there is none; name at least one directory that a parent shares with the watcher")
+		r.missing("outboxes", "there is no outbox; name at least one directory that a parent shares with the watcher")
 	}
 	for i := range c.Outboxes {
 		c.checkOutbox(r, &c.Outboxes[i])
@@ -40,7 +40,7 @@ func (c *Config) checkInstallation(r *report) {
 	case c.State == "":
 		r.missing("state", "is missing, and neither STATE_DIRECTORY nor XDG_STATE_HOME nor HOME says where it could be")
 	case !isTidy(c.State):
-		r.problem("state", "%q is no absolute path", c.State)
+		r.problem("state", "%q is not an absolute path", c.State)
 	}
 	c.checkLaunchers(r)
 	if last := c.UIDs.Last(); last > maxUID {

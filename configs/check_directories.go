@@ -59,7 +59,7 @@ func (c *Config) checkDir(r *report, key, dir string) {
 		return
 	}
 	if !isTidy(dir) {
-		r.problem(key, "%q is no absolute path", dir)
+		r.problem(key, "%q is not an absolute path", dir)
 		return
 	}
 	if slices.Contains(commonDirs, dir) {
@@ -88,7 +88,7 @@ func (c *Config) checkDir(r *report, key, dir string) {
 	}
 	for _, socket := range c.sockets() {
 		if paths.Nested(dir, socket) {
-			r.problem(key, "%s is, holds or lies at %s, through which one is root on this machine", dir, socket)
+			r.problem(key, "%s is, holds or lies at %s: a program that reaches this socket is root on this machine", dir, socket)
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func (c *Config) warnShared(r *report, key string, i int) {
 	for _, other := range c.Outboxes[:i] {
 		for j, root := range o.Allow {
 			if slices.ContainsFunc(other.Allow, func(theirs string) bool { return paths.Nested(root, theirs) }) {
-				r.warn(fmt.Sprintf("%s.allow[%d]", key, j), "%s is shared with outbox %s: either parent can change what the other's children work on", root, other.Name)
+				r.warn(fmt.Sprintf("%s.allow[%d]", key, j), "%s is shared with outbox %s: each parent can change the work of the other parent's children", root, other.Name)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func (c *Config) checkProfile(r *report, p *compile.Profile) {
 	checkEnv(r, key+".env", p.Env)
 	checkArtifacts(r, key, p.Artifacts)
 	if l := p.Limits; l.Tmp+l.Home+l.Shm > l.Memory {
-		r.warn(key+".limits", "tmp, home and shm hold %s together and count as memory, of which there is %s",
+		r.warn(key+".limits", "tmp, home and shm hold %s together and count as memory, but the limit of memory is %s",
 			showSize(l.Tmp+l.Home+l.Shm), showSize(l.Memory))
 	}
 	for i, guarantee := range p.AtLeast {
@@ -60,9 +60,9 @@ func checkArtifacts(r *report, key string, patterns []string) {
 			continue
 		}
 		if name := strings.TrimSuffix(pattern, "/"); !fs.ValidPath(name) || name == "." {
-			r.problem(at, "%q is no path in a workspace; write one such as report.pdf, report/ or out/*.json", pattern)
+			r.problem(at, "%q is not a path in a workspace; write one such as report.pdf, report/ or out/*.json", pattern)
 		} else if name != pattern && strings.ContainsAny(name, `*?[\`) {
-			r.problem(at, "%q has a pattern and ends with a slash; what ends so is a directory, with all below it", pattern)
+			r.problem(at, "%q has a pattern and ends with a slash; a slash at the end means a directory with everything below it", pattern)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 			r.problem(at+".host", "%s is the socket of an engine: a program that reaches it is root on this machine", socket.Host)
 		}
 		if c.ownsPath(socket.Host) {
-			r.problem(at+".host", "%s is Torno's own: a child would have the operator's commands", socket.Host)
+			r.problem(at+".host", "%s is Torno's own: a child could give the operator's commands", socket.Host)
 		}
 		if why := compile.Reserved(socket.Target); why != "" {
 			r.problem(at+".target", "%s is not possible: %s", socket.Target, why)
@@ -117,7 +117,7 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 		}
 		for _, o := range c.Outboxes {
 			if why := o.reaches(socket.Host); why != "" {
-				r.problem(at+".host", "%s lies in %s, where a parent can put another one in its place", socket.Host, why)
+				r.problem(at+".host", "%s lies in %s, where a parent can replace it", socket.Host, why)
 			}
 		}
 	}

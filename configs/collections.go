@@ -30,7 +30,7 @@ func (o object) read(r *report, key string, n *yaml.Node) {
 	eachPair(r, key, n, func(name, at string, inner *yaml.Node) {
 		i := slices.IndexFunc(o, func(f field) bool { return f.key == name })
 		if i < 0 {
-			r.problem(at, "is no known key%s", suggest(name, o.keys()))
+			r.problem(at, "is not a known key%s", suggest(name, o.keys()))
 			if near := nearest.Word(name, o.keys()); near != "" {
 				r.meant = append(r.meant, join(key, near))
 			}
@@ -148,7 +148,7 @@ const maxNamed = 1000
 
 func (v named[T]) read(r *report, key string, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		r.problem(key, "%s is not a mapping from names to what they stand for", kindOf(n))
+		r.problem(key, "%s is not a mapping from names to their settings", kindOf(n))
 		return
 	}
 	if entries := len(n.Content) / 2; entries > maxNamed {
@@ -195,7 +195,7 @@ func (v literals) read(r *report, key string, n *yaml.Node) {
 	eachPair(r, key, n, func(name, at string, inner *yaml.Node) {
 		switch {
 		case !variableForm.MatchString(name):
-			r.problem(at, "is no name of a variable; use letters, digits and _, with no digit first")
+			r.problem(at, "is not the name of a variable; use letters, digits and _, with no digit first")
 		case inner.Kind != yaml.ScalarNode || inner.ShortTag() == "!!null":
 			r.problem(at, "%s is not a text", kindOf(inner))
 		case len(name)+1+len(inner.Value) > compile.MaxArgument:

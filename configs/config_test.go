@@ -50,12 +50,12 @@ outboxes:
 	want := []string{
 		`c.yaml:7: profiles.p.image: agent:latest may be another image tomorrow; NAME@sha256:DIGEST stays the same`,
 		`c.yaml:9: profiles.p.command[2]: a task that begins with "-" may be read as an option here; put "--" before it, or use {{.TaskFile}}`,
-		`c.yaml:10: profiles.p.limits: tmp, home and shm hold 1088MiB together and count as memory, of which there is 1GiB`,
+		`c.yaml:10: profiles.p.limits: tmp, home and shm hold 1088MiB together and count as memory, but the limit of memory is 1GiB`,
 		`c.yaml:11: profiles.p.env.ANTHROPIC_API_KEY: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
 		`c.yaml:11: profiles.p.env.BOT_TOKEN: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
 		`c.yaml:11: profiles.p.env.BOT_TOKENS: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
 		`c.yaml:14: outboxes.two.max_running: 5 is more than the 4 of all outboxes together`,
-		`c.yaml:14: outboxes.two.allow[1]: /srv/shared/part is shared with outbox one: either parent can change what the other's children work on`,
+		`c.yaml:14: outboxes.two.allow[1]: /srv/shared/part is shared with outbox one: each parent can change the work of the other parent's children`,
 	}
 	var got []string
 	for _, w := range warnings {

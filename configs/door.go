@@ -149,7 +149,7 @@ func (c *Config) checkDoor(r *report, p *compile.Profile) {
 	}
 	for i, socket := range p.Sockets {
 		if socket.Port == p.Door.Port {
-			r.problem(fmt.Sprintf("%s.sockets[%d].port", key, i), "%d is the gateway's; write another port: for it, or another one here", socket.Port)
+			r.problem(fmt.Sprintf("%s.sockets[%d].port", key, i), "%d is the gateway's port; write another port: for the gateway, or another port here", socket.Port)
 		}
 	}
 	c.checkMoney(r, key, p.Door)
@@ -165,7 +165,7 @@ func (c *Config) checkWay(r *report, at string, w sandbox.Route) {
 	case !slices.Contains(names, w.Name):
 		r.problem(at, "there is no route %q%s", w.Name, suggest(w.Name, names))
 	case w.Prefix != "" && !route.IsPrefix(w.Prefix):
-		r.problem(at+".prefix", "%.80q is no prefix such as /%s", w.Prefix, w.Name)
+		r.problem(at+".prefix", "%.80q is not a prefix such as /%s", w.Prefix, w.Name)
 	}
 }
 

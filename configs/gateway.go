@@ -64,7 +64,7 @@ func (g *Gateway) schema() object {
 	return object{
 		{"state", absPath{&g.State}},
 		{"program", absPath{&g.Program}},
-		{"routes", tree{&g.routes, "the names of routes to what is said of them"}},
+		{"routes", tree{&g.routes, "the names of routes to their settings"}},
 		{"prices", tree{&g.prices, "the names of routes to the prices of their models"}},
 	}
 }

@@ -30,7 +30,7 @@ func HeldFile(path string) error {
 // place for it. Other errors stay as they are.
 func ofFile(path string, err error) error {
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		return fmt.Errorf("another user could replace the configuration %s: %w; have it elsewhere, as in %s",
+		return fmt.Errorf("another user could replace the configuration %s: %w; move it to a safe place, such as %s",
 			path, loose, usual("/etc/torno/watcher.yaml", "~/.config/torno/watcher.yaml"))
 	}
 	return err
@@ -52,7 +52,7 @@ func HeldState(dir string) error {
 		return nil
 	}
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		return fmt.Errorf("another user could replace the state directory %s: %w; name another one, as %s",
+		return fmt.Errorf("another user could replace the state directory %s: %w; name another one, such as %s",
 			dir, loose, usual("/var/lib/torno", "~/.local/state/torno"))
 	}
 	return err
@@ -97,6 +97,6 @@ func (c *Config) checkHeld(r *report) {
 func checkFollowed(r *report, key, path string) {
 	_, err := trust.Places().Follow(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		r.problem(key, "another user could replace %s: %v; have it where only root and the watcher's user may write", path, loose)
+		r.problem(key, "another user could replace %s: %v; put it where only root and the watcher's user may write", path, loose)
 	}
 }

@@ -94,7 +94,7 @@ func (c *Config) checkOwnFile(r *report) {
 	for _, file := range c.Files() {
 		for _, o := range c.Outboxes {
 			if liesIn(filepath.Dir(file), o.Dir) {
-				r.problem("outboxes."+o.Name+".dir", "the configuration %s lies in this outbox, and agents that write there could replace it; have it elsewhere", c.file)
+				r.problem("outboxes."+o.Name+".dir", "the configuration %s lies in this outbox, and agents that write there could replace it; move it to another place", c.file)
 			}
 			for key, roots := range map[string][]string{"allow": o.Allow, "read": o.Read} {
 				for i, root := range roots {
@@ -201,7 +201,7 @@ func checkPlace(r *report, key string, fs sandbox.RootFS) {
 		r.problem(key, "%s is not a directory", path)
 	default:
 		if err := trust.Places().Check(path); err != nil {
-			r.problem(key, "%v; have it where only root and the watcher's user may write, and name it without links", err)
+			r.problem(key, "%v; put it where only root and the watcher's user may write, and name it without links", err)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func checkOutboxDirs(r *report, o *Outbox) {
 	}
 	directory(key+".dir", o.Dir)
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o002 != 0 {
-		r.warn(key+".dir", "%s is writable for everybody, so that everybody is this parent; run: chmod o-w %s", o.Dir, o.Dir)
+		r.warn(key+".dir", "%s is writable for every user, so every user can act as this parent; run: chmod o-w %s", o.Dir, o.Dir)
 	}
 	root := func(at, dir string) {
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && paths.Within(o.Dir, dir) {

@@ -172,7 +172,7 @@ func TestCheckHostWarns(t *testing.T) {
 	if err != nil || len(warnings) != 2 {
 		t.Fatalf("warnings %v, error %v", warnings, err)
 	}
-	if !strings.Contains(warnings[0].Text, "writable for everybody") || !strings.Contains(warnings[1].Text, "holds .ssh") {
+	if !strings.Contains(warnings[0].Text, "writable for every user") || !strings.Contains(warnings[1].Text, "holds .ssh") {
 		t.Errorf("got %v", warnings)
 	}
 }

@@ -18,7 +18,7 @@ func checkViews(r *report, o *Outbox) {
 		here, err := os.Stat(m.Here)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.warn(key+".here", "%s is not there: what a request calls %s is refused; here is the directory as this watcher sees it, and parent as its agent does", m.Here, m.Parent)
+			r.warn(key+".here", "%s is not there: requests for %s are refused; here is the directory as this watcher sees it, and parent as the agent sees it", m.Here, m.Parent)
 			continue
 		case err != nil:
 			r.warn(key+".here", "cannot be looked at: %v", err)
@@ -31,7 +31,7 @@ func checkViews(r *report, o *Outbox) {
 		}
 		// Outside a container, the engine's name for the directory is also valid on this machine.
 		if there, err := os.Stat(m.Engine); err == nil && !os.SameFile(here, there) {
-			r.warn(key+".engine", "%s is another directory than %s on this machine; engine is only for a watcher in a container, and elsewhere it is left out", m.Engine, m.Here)
+			r.warn(key+".engine", "%s is another directory than %s on this machine; engine is only for a watcher in a container; leave it out elsewhere", m.Engine, m.Here)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestViewsThatDoNotAgree(t *testing.T) {
 	for name, c := range map[string]struct{ view, key, says string }{
 		"as it should be":        {"{parent: /outbox, here: %[1]s/outbox}", "", ""},
 		"only the engine's name": {"{parent: /outbox, here: %[1]s/outbox, engine: /there/is/no/such}", "", ""},
-		"nothing there":          {"{parent: /outbox, here: %[1]s/typo}", "paths[0].here", "is not there: what a request calls /outbox is refused"},
+		"nothing there":          {"{parent: /outbox, here: %[1]s/typo}", "paths[0].here", "is not there: requests for /outbox are refused"},
 		"no root":                {"{parent: /data, here: %[1]s/elsewhere}", "paths[0].here", "is not in a root"},
 		"two directories":        {"{parent: /outbox, here: %[1]s/outbox, engine: %[1]s/elsewhere}", "paths[0].engine", "is another directory"},
 	} {

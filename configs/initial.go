@@ -58,7 +58,7 @@ func initialOn(host host, launchers launcher.List, o InitialOptions) ([]byte, Co
 }
 
 const initialHead = `# A first configuration, by watcher init. configs/examples/full.yaml explains every key; watcher check prints this one with its
-# defaults and with what is enforced here.
+# defaults and with the guarantees that are enforced here.
 `
 
 // initialFile is a configuration with few keys. It is a type of its own so that the keys come in a good order for

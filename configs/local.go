@@ -101,7 +101,7 @@ func (o *LocalOptions) absolute() error {
 	}
 	for _, p := range paths {
 		if *p == "" {
-			return errors.New("a directory is named by an empty text")
+			return errors.New("the name of a directory is empty")
 		}
 		absolute, err := filepath.Abs(*p)
 		if err != nil {

@@ -72,7 +72,7 @@ func TestAPlaceIsAnImageToo(t *testing.T) {
 	}
 	checkRoundTrip(t, "local", c)
 	_, _, err = localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root", Sandbox: "docker"})
-	if err == nil || !strings.Contains(err.Error(), "gVisor alone") {
+	if err == nil || !strings.Contains(err.Error(), "only gVisor") {
 		t.Errorf("with Docker: %v", err)
 	}
 }
@@ -81,13 +81,13 @@ func TestLocalRefuses(t *testing.T) {
 	emptyEnvironment(t)
 	for want, options := range map[string]LocalOptions{
 		"name the outbox: watcher run --dir DIR":                   {},
-		"a directory is named by an empty text":                    {Dir: "/srv/box", Allow: []string{""}},
+		"the name of a directory is empty":                         {Dir: "/srv/box", Allow: []string{""}},
 		"/etc is, holds or lies in /etc of this machine's system":  {Dir: "/srv/box", Allow: []string{"/etc"}},
 		"/srv/box is the outbox itself":                            {Dir: "/srv/box", Allow: []string{"/srv/box"}},
 		"max_running: -1 is out of range; allowed are 1 to 10000":  {Dir: "/srv/box", MaxRunning: -1},
 		`"firecracker" is not allowed; allowed are docker`:         {Dir: "/srv/box", Sandbox: "firecracker"},
 		"unknown placeholder {{.Tsk}}; did you mean {{.Task}}?":    {Dir: "/srv/box", Command: []string{"{{.Tsk}}"}},
-		`profiles.default.image: "-v" is no name of an image`:      {Dir: "/srv/box", Image: "-v"},
+		`profiles.default.image: "-v" is not the name of an image`: {Dir: "/srv/box", Image: "-v"},
 		"/srv/box is, holds or lies in the state directory /srv/b": {Dir: "/srv/box", State: "/srv/box/state"},
 	} {
 		if _, _, err := localOn(host{os.Getenv, 4}, launchers.All, options); err == nil || !strings.Contains(err.Error(), want) {

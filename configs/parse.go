@@ -87,7 +87,7 @@ func readDocument(r *report, data []byte) *yaml.Node {
 	switch err := decoder.Decode(&next); {
 	case err == nil:
 		r.lines[""] = next.Line
-		r.problem("", "a second document begins here; a configuration is one")
+		r.problem("", "a second document begins here; a configuration is a single document")
 		return nil
 	case !errors.Is(err, io.EOF):
 		r.syntax(data, err)
@@ -100,7 +100,7 @@ func readDocument(r *report, data []byte) *yaml.Node {
 	root := document.Content[0]
 	r.lines[""] = root.Line
 	if root.Kind != yaml.MappingNode {
-		r.problem("", "%s is no configuration; one begins with version: 1", kindOf(root))
+		r.problem("", "%s is no configuration; a configuration begins with version: 1", kindOf(root))
 		return nil
 	}
 	return root

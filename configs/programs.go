@@ -135,7 +135,7 @@ func (c *Config) notForChildren(host string) string {
 	}
 	for _, socket := range c.sockets() {
 		if paths.Nested(host, socket) {
-			return fmt.Sprintf("is, holds or lies at %s, through which one is root on this machine", socket)
+			return fmt.Sprintf("is, holds or lies at %s: a program that reaches this socket is root on this machine", socket)
 		}
 	}
 	return c.inReach(host)
@@ -145,11 +145,11 @@ func (c *Config) notForChildren(host string) string {
 func (c *Config) inReach(host string) string {
 	for _, o := range c.Outboxes {
 		if why := o.reaches(host); why != "" {
-			return fmt.Sprintf("lies in %s, where a parent can put others in its place", why)
+			return fmt.Sprintf("lies in %s, where a parent can replace it", why)
 		}
 		for _, root := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
 			if root != "" && paths.Nested(root, host) {
-				return fmt.Sprintf("is, holds or lies in %s, which requests of outbox %s reach; have it apart", root, o.Name)
+				return fmt.Sprintf("is, holds or lies in %s, which requests of outbox %s reach; move it out of there", root, o.Name)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func checkProgramsHere(r *report, p *compile.Profile, homes []home) {
 			continue
 		}
 		if err := trust.Places().Check(given.Host); err != nil {
-			r.problem(at, "%v; have programs where only root and the watcher's user may write, and name them without links", err)
+			r.problem(at, "%v; put programs where only root and the watcher's user may write, and name them without links", err)
 			continue
 		}
 		warnClosed(r, at, given.Host, info)

@@ -51,7 +51,7 @@ func TestProgramsOfThisMachine(t *testing.T) {
 		"a link on the way": {func(t *testing.T, tools string) string {
 			must(t, os.Symlink("bin", tools+"/programs"))
 			return tools + "/programs/tool"
-		}, "TOOLS/programs is a link; write the path to which it leads"},
+		}, "TOOLS/programs is a link; write the path that the link leads to"},
 		"a socket": {func(t *testing.T, tools string) string {
 			listen(t, tools+"/socket")
 			return tools + "/socket"

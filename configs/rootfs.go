@@ -30,7 +30,7 @@ func (v root) read(r *report, key string, n *yaml.Node) {
 	case !ok:
 		r.problem(key, "%s is not allowed; write %s, or name an image with the key image", kindOf(n), rootForms)
 	case !isTidy(path) || path == "/":
-		r.problem(key, "%q is no absolute path of a root file system", path)
+		r.problem(key, "%q is not an absolute path of a root file system", path)
 	case v.to.Image != "":
 		r.problem(key, "there is image: %s too; a sandbox has one root file system", v.to.Image)
 	default:
@@ -57,7 +57,7 @@ func (v image) read(r *report, key string, n *yaml.Node) {
 	text{&name, 255}.read(r, key, n)
 	switch _, _, placed := (sandbox.RootFS{Image: name}).Place(); {
 	case placed:
-		r.problem(key, "%q is no name of an image; write rootfs: %s", name, name)
+		r.problem(key, "%q is not the name of an image; write rootfs: %s", name, name)
 	case v.to.Image != "":
 		r.problem(key, "there is rootfs: %s too; a sandbox has one root file system", v.to.Image)
 	default:
@@ -86,7 +86,7 @@ func (c *Config) checkRootFS(r *report, key string, p *compile.Profile) {
 	case fs.Host && fs.Image != "":
 		r.problem(at, "there is rootfs: host too; a sandbox has one root file system")
 	case !fs.Host && !placed && !imageForm.MatchString(fs.Image):
-		r.problem(at, "%q is no name of an image", fs.Image)
+		r.problem(at, "%q is not the name of an image", fs.Image)
 	case fs.Pull && (fs.Host || placed):
 		r.problem(key+".pull", "there is no image to pull")
 	case c.Unsuited(p.Sandbox, fs) != "":
@@ -105,12 +105,12 @@ func (c *Config) checkPlaces(r *report, p *compile.Profile) {
 	at := "profiles." + p.Name + ".rootfs"
 	for _, o := range c.Outboxes {
 		if why := o.reaches(path); why != "" {
-			r.problem(at, "%s lies in %s, where a parent can put another one in its place", path, why)
+			r.problem(at, "%s lies in %s, where a parent can replace it", path, why)
 			continue
 		}
 		for _, root := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
 			if paths.Nested(root, path) {
-				r.problem(at, "%s is, holds or lies in %s, which requests of outbox %s reach; have it apart", path, root, o.Name)
+				r.problem(at, "%s is, holds or lies in %s, which requests of outbox %s reach; move it out of there", path, root, o.Name)
 				break
 			}
 		}

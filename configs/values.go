@@ -74,7 +74,7 @@ func (v absPath) read(r *report, key string, n *yaml.Node) {
 	tidy, err := paths.Tidy(s)
 	switch {
 	case err != nil:
-		r.problem(key, "%q is no path: %v", s, err)
+		r.problem(key, "%q is not a path: %v", s, err)
 	case strings.HasPrefix(s, "~"):
 		r.problem(key, "%q is not absolute: ~ is not expanded here, write the whole path", s)
 	case tidy[0] != '/':
@@ -99,7 +99,7 @@ func (v loopback) read(r *report, key string, n *yaml.Node) {
 	case err != nil || at.Port() == 0 || at.Addr().Zone() != "":
 		r.problem(key, "%q is no address with a port, such as 127.0.0.1:9464", s)
 	case !at.Addr().IsLoopback():
-		r.problem(key, "%q can be reached from elsewhere: name a loopback address, such as 127.0.0.1:9464, and let a proxy of yours say who may ask", s)
+		r.problem(key, "%q can be reached from other machines: name a loopback address, such as 127.0.0.1:9464, and let a proxy of yours control the access", s)
 	default:
 		*v.to = at.String()
 	}

@@ -47,7 +47,7 @@ func TestHostileEvents(t *testing.T) {
 		first + strings.Replace(line(""), `"seq":2`, `"seq":3`, 1):             "line 2: seq 3 follows 1",
 		first + strings.Replace(line(""), `"seq":2`, `"seq":0`, 1):             "line 2: seq 0 follows 1",
 		first + strings.Replace(line(""), `"seq":2,`, ``, 1):                   "line 2: seq is missing",
-		first + strings.Replace(line(""), `stdout`, `spawn`, 1):                `line 2: type "spawn" is none`,
+		first + strings.Replace(line(""), `stdout`, `spawn`, 1):                `line 2: "spawn" is not a type of line`,
 		first + line(`,"text":"a","base64":"YQ=="`):                            "line 2: text and base64 exclude each other",
 		first + line(`,"base64":"!"`):                                          "line 2: base64: ",
 		first + line(`,"failed":true`):                                         "line 2: stdout is no event of an agent",

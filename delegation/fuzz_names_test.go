@@ -70,7 +70,7 @@ func checkNames(t *testing.T, id SubagentID, request RequestID) {
 			t.Errorf("%q is a %v of %q", name, got, raw)
 		}
 		if len(name) > 255 || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") || IsTemp(name) {
-			t.Errorf("%q is no name of ours", name)
+			t.Errorf("%q is not the name of ours", name)
 		}
 	}
 	if _, _, _, ok := ParseEventsName(EventsName(id, request, maxNumber+1)); ok {

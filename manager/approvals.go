@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNoApproval says that no such question waits for a decision.
-var ErrNoApproval = errors.New("no such question waits")
+var ErrNoApproval = errors.New("no such question waits for a decision")
 
 // Approvals returns the questions of the run's agent that wait for a decision. Their tools and arguments are the
 // child's words.
@@ -31,8 +31,8 @@ func (r *Run) Decide(ctx context.Context, seen delegation.PendingApproval, as de
 	}
 	if !slices.Contains(seen.DecidedBy, "parent") && len(seen.DecidedBy) > 0 {
 		return &delegation.Refusal{
-			Code: delegation.CodeDecision, Text: fmt.Sprintf("Approval %d is for the operator to decide", seen.Approval),
-			Hint: "the operator decides it with watcher approve, or watcher deny",
+			Code: delegation.CodeDecision, Text: fmt.Sprintf("Only the operator may decide approval %d", seen.Approval),
+			Hint: "ask the operator to decide it with watcher approve or watcher deny",
 		}
 	}
 	n, err := r.put(delegation.Input{Kind: delegation.InputDecision, Approval: seen.Approval, Digest: seen.Digest, Decision: as, Text: text})

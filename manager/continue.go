@@ -11,7 +11,7 @@ import (
 )
 
 // ErrRunning says that a subagent cannot continue its conversation, because its run has not ended.
-var ErrRunning = errors.New("the subagent still runs")
+var ErrRunning = errors.New("the subagent is still running")
 
 // Continue lets a subagent go on with its conversation, in its workspace and with its profile, in a new sandbox. Only
 // ID and Task are required. Missing options come from the subagent's last run, as far as it is known here; a missing

@@ -19,9 +19,9 @@ func (r Result) Ending() string {
 	case delegation.ReasonOutOfMemory:
 		return "used up its memory and was killed"
 	case delegation.ReasonWorkspaceLimit:
-		return "was ended because of what it wrote" + r.reasonGiven()
+		return "was ended because of its workspace" + r.reasonGiven()
 	case delegation.ReasonBudget:
-		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
+		return fmt.Sprintf("failed with exit code %d after the gateway had refused its model: the budget is used up", r.ExitCode)
 	case delegation.ReasonDeadline:
 		return "timed out and was ended"
 	case delegation.ReasonCancelled:

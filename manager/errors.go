@@ -11,7 +11,7 @@ import (
 var (
 	ErrNobodyServing = errors.New("nobody is serving the outbox")
 	ErrNoRun         = errors.New("there is no such run")
-	ErrOutstanding   = errors.New("there is a run whose result was not taken")
+	ErrOutstanding   = errors.New("an earlier run is in the outbox, and its result was not taken")
 	ErrSuperseded    = errors.New("another request of the same subagent took the run's place")
 	ErrGone          = errors.New("the request was withdrawn, or its result was taken by another client")
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
@@ -50,7 +50,7 @@ func (e *NobodyServingError) Error() string {
 	case e.Stopping:
 		return fmt.Sprintf("the watcher of %s is about to stop", e.Outbox)
 	case e.Cause != nil:
-		return fmt.Sprintf("nobody is known to serve %s: %v", e.Outbox, e.Cause)
+		return fmt.Sprintf("cannot tell whether a watcher serves %s: %v", e.Outbox, e.Cause)
 	case e.LastBeat.IsZero():
 		return fmt.Sprintf("nobody is serving %s: it has no heartbeat", e.Outbox)
 	default:

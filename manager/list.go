@@ -112,7 +112,7 @@ func (m *Manager) asked(id string, data []byte) (Item, error) {
 		return Item{}, err
 	}
 	if req.SubagentID.String() != id {
-		return Item{}, errors.New("the request is of another subagent")
+		return Item{}, errors.New("the request belongs to another subagent")
 	}
 	run := m.runOf(req)
 	return Item{

@@ -166,7 +166,7 @@ func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {
 	}
 	defer workspace.Close()
 	if here, err := workspace.Stat("."); err != nil || r.atRequest.workspace != nil && !os.SameFile(here, r.atRequest.workspace) {
-		return found, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
+		return found, errors.Join(fmt.Errorf("the directory %s was replaced after the request", r.workspace), err)
 	}
 	f, seen, err := beneath.OpenFile(workspace, r.answer)
 	if err != nil {

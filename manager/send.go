@@ -46,8 +46,8 @@ func (r *Run) maySend() error {
 	}
 	if !slices.Contains(beat.Features, delegation.FeatureInput) {
 		return &delegation.Refusal{
-			Code: delegation.CodeInputNotTaken, Text: "The watcher of this outbox brings agents no messages",
-			Hint: "wait for the child's answer, and ask anew; the operator may have a newer watcher",
+			Code: delegation.CodeInputNotTaken, Text: "The watcher of this outbox does not deliver messages to agents",
+			Hint: "wait for the child's answer, then give it a new task; or ask the operator for a newer watcher",
 		}
 	}
 	if response, _ := r.response(); response != nil {
@@ -76,7 +76,7 @@ func (r *Run) put(in delegation.Input) (int, error) {
 		in.N = n
 		data, err := in.Encode()
 		if err != nil {
-			return 0, &delegation.Refusal{Code: delegation.CodeInvalid, Field: "text", Text: err.Error(), Hint: "send less at once, in UTF-8"}
+			return 0, &delegation.Refusal{Code: delegation.CodeInvalid, Field: "text", Text: err.Error(), Hint: "send a shorter text, in UTF-8"}
 		}
 		err = r.m.dir.PublishNew(name, data)
 		if errors.Is(err, fs.ErrExist) {
@@ -88,7 +88,7 @@ func (r *Run) put(in delegation.Input) (int, error) {
 		return n, nil
 	}
 	return 0, &delegation.Refusal{
-		Code: delegation.CodeInputLimit, Text: fmt.Sprintf("The run was sent %d inputs, and takes no more", delegation.MaxInputs), Hint: "ask anew",
+		Code: delegation.CodeInputLimit, Text: fmt.Sprintf("The run already has %d inputs, and takes no more", delegation.MaxInputs), Hint: "wait for its end, then give it a new task",
 	}
 }
 
@@ -163,7 +163,7 @@ func (r *Run) whyNotYet() string {
 	switch {
 	case !ok:
 	case status.Input != nil && status.Input.Missing > 0:
-		return fmt.Sprintf("; input %d is missing before it", status.Input.Missing)
+		return fmt.Sprintf("; the earlier input %d is missing", status.Input.Missing)
 	case status.State != delegation.StateRunning:
 		return fmt.Sprintf("; the run is %s", status.State)
 	}

@@ -105,7 +105,7 @@ func TestSendSaysWhatBecameOfIt(t *testing.T) {
 	}
 	h.beat.Features = nil
 	h.sendBeat()
-	if _, err := send(time.Minute); err == nil || !strings.Contains(err.Error(), "brings agents no messages") {
+	if _, err := send(time.Minute); err == nil || !strings.Contains(err.Error(), "does not deliver messages to agents") {
 		t.Error(err)
 	}
 }

@@ -138,7 +138,7 @@ func (m *Manager) setPaths(req *delegation.Request, o SpawnOptions) error {
 		return refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", o.Workspace)
 	}
 	if o.Workspace != "" && o.Fill != nil {
-		return refuse(delegation.CodeWorkspace, "workspace", "only a new workspace of the outbox is filled, and %s is the caller's own", o.Workspace)
+		return refuse(delegation.CodeWorkspace, "workspace", "Torno puts files only into a new workspace of the outbox, and %s is the caller's own directory", o.Workspace)
 	}
 	here := cmp.Or(o.Workspace, filepath.Join(m.Outbox(), Workspaces, o.ID))
 	answer, err := answerPath(here, cmp.Or(o.AnswerFile, "answer.txt"))
@@ -181,7 +181,7 @@ func encode(req delegation.Request, beat delegation.Heartbeat) ([]byte, error) {
 		return nil, err
 	}
 	if limit := beat.Limits.RequestBytes; limit > 0 && int64(len(data)) > limit {
-		refusal := refuse(delegation.CodeTooBig, "task", "the request is %d bytes long, the watcher reads %d", len(data), limit)
+		refusal := refuse(delegation.CodeTooBig, "task", "the request is %d bytes long, but the watcher reads at most %d", len(data), limit)
 		refusal.Hint = "put long text into a file in the workspace and name the file in the task"
 		return nil, refusal
 	}
@@ -221,7 +221,7 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 	}
 	for _, name := range left {
 		if err := m.dir.Remove(name); err != nil {
-			return fmt.Errorf("remove what an earlier run left: %w", err)
+			return fmt.Errorf("remove the files of an earlier run: %w", err)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func TestSpawnWhereNobodyServes(t *testing.T) {
 		"stopped, by an earlier watcher": {func(h *host) error {
 			return h.rewrite(func(b *delegation.Heartbeat) { b.Stopping, b.BeatAt = true, time.Now().Add(-time.Minute) })
 		}, "its watcher stopped at"},
-		"nonsense": {func(h *host) error { return os.WriteFile(h.join("watcher.json"), []byte("{"), 0o600) }, "nobody is known to serve"},
+		"nonsense": {func(h *host) error { return os.WriteFile(h.join("watcher.json"), []byte("{"), 0o600) }, "cannot tell whether a watcher serves"},
 		"a FIFO": {func(h *host) error {
 			return errors.Join(os.Remove(h.join("watcher.json")), mkfifo(h.join("watcher.json")))
 		}, "not a regular file"},

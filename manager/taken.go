@@ -41,7 +41,7 @@ type takenCopy struct {
 // files from the outbox. If that fails the result stays, and a later Wait returns it again.
 func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
-		return fmt.Errorf("acknowledge %s: the result is of another run", r.id)
+		return fmt.Errorf("acknowledge %s: the result belongs to another run", r.id)
 	}
 	err := r.checkCurrent()
 	switch {
@@ -103,7 +103,7 @@ func (m *Manager) copyOf(id delegation.SubagentID) (Result, error) {
 	}
 	var kept takenCopy
 	if err := json.Unmarshal(data, &kept); err != nil || more {
-		return Result{}, fmt.Errorf("%s is no copy of a result: %w", takenName(id), errors.Join(err, delegation.ErrTooBig))
+		return Result{}, fmt.Errorf("%s is not a copy of a result: %w", takenName(id), errors.Join(err, delegation.ErrTooBig))
 	}
 	if kept.Version != 1 || kept.SubagentID != id.String() {
 		return Result{}, fmt.Errorf("%s is the copy of another result", takenName(id))

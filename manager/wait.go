@@ -110,7 +110,7 @@ func (t *tracker) giveUp(ctx context.Context) error {
 	}
 	err := fmt.Errorf("subagent %s: %w", r.id, ErrOverdue)
 	if t.unusable != nil {
-		err = fmt.Errorf("%w; the file with the response's name cannot be used: %w", err, t.unusable)
+		err = fmt.Errorf("%w; the response file cannot be used: %w", err, t.unusable)
 	}
 	return errors.Join(err, r.Cancel(context.WithoutCancel(ctx)))
 }

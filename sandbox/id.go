@@ -23,11 +23,11 @@ func NewSandboxID() SandboxID {
 // ParseSandboxID accepts an id in its only spelling. Nothing else may become part of a path, a name or a label (I8).
 func ParseSandboxID(text string) (SandboxID, error) {
 	if len(text) != idDigits {
-		return "", fmt.Errorf("%q is no sandbox's id: it has %d digits", text[:min(len(text), 2*idDigits)], idDigits)
+		return "", fmt.Errorf("%q is not the id of a sandbox: it has %d digits", text[:min(len(text), 2*idDigits)], idDigits)
 	}
 	for _, c := range []byte(text) {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return "", fmt.Errorf("%q is no sandbox's id: its digits are 0 to 9 and a to f", text)
+			return "", fmt.Errorf("%q is not the id of a sandbox: its digits are 0 to 9 and a to f", text)
 		}
 	}
 	return SandboxID(text), nil

@@ -31,7 +31,7 @@ type Place struct {
 }
 
 // ErrShapeImage is the reason why a sandbox with an image cannot be made ahead of a run.
-var ErrShapeImage = errors.New("its system is an image, which may be another one by the time that the sandbox is used")
+var ErrShapeImage = errors.New("its root file system is an image, which may have changed by the time that the sandbox is used")
 
 // ShapeOf returns the shape of a Spec. The error explains why a sandbox for it cannot be made ahead.
 func ShapeOf(s Spec) (Shape, error) {

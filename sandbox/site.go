@@ -12,5 +12,5 @@ func (h Handle) On(site string) error {
 	if h.Site == "" || h.Site == site {
 		return nil
 	}
-	return fmt.Errorf("sandbox %s is on site %q, and this is %q: %w", h.ID, h.Site, site, ErrOtherSite)
+	return fmt.Errorf("sandbox %s is on site %q, but this is %q: %w", h.ID, h.Site, site, ErrOtherSite)
 }

@@ -174,7 +174,7 @@ func TestQuestionsAreDecided(t *testing.T) {
 	d.decides(a, 1, seen, delegation.Approve)
 	other := d.waiting(a, "second")
 	d.decides(a, 2, seen, delegation.Deny)
-	d.refused(a, 2, "before")
+	d.refused(a, 2, "already decided")
 	crossed := other
 	crossed.Digest = seen.Digest
 	d.decides(a, 3, crossed, delegation.Approve)

@@ -53,7 +53,7 @@ func (w *Watcher) takeWorkspace(ctx context.Context, o collect.Outbox, id delega
 	defer held.Close()
 	ticket := &schedule.Ticket{Lane: o.Name, Subject: schedule.Subject{Outbox: o.ID, Subagent: id}, Above: held.AboveThen, Anywhere: len(held.AboveThen) == 0}
 	if ticket.Anywhere {
-		return nil, errors.New("it cannot be told what lies above it")
+		return nil, errors.New("the watcher cannot find out which directories lie above it")
 	}
 	if !w.schedule.Take(ctx, ticket) {
 		return nil, collect.ErrInUse

@@ -89,14 +89,14 @@ func TestAChildWorksInACopy(t *testing.T) {
 func TestAnotherDirectoryIsNoCopy(t *testing.T) {
 	c := newCopier(t, nil)
 	c.must(os.Mkdir(c.copyOf("s1", ""), 0o755))
-	c.refused(c.submit(ask{id: "s1", task: "echo", workspace: c.project}), "no copy of this one")
+	c.refused(c.submit(ask{id: "s1", task: "echo", workspace: c.project}), "not a copy of this one")
 	c.response(c.submit(ask{id: "s2", task: "echo", workspace: c.project}))
 	second := filepath.Join(c.outbox, "workspaces", "second")
 	c.must(os.Mkdir(second, 0o755))
-	c.refused(c.submit(ask{id: "s2", request: "again", task: "echo", workspace: second}), "no copy of this one")
+	c.refused(c.submit(ask{id: "s2", request: "again", task: "echo", workspace: second}), "not a copy of this one")
 	c.must(os.Rename(c.copyOf("s2", ""), c.copyOf("moved", "")))
 	c.must(os.Rename(second, c.copyOf("s2", "")))
-	c.refused(c.submit(ask{id: "s2", request: "third", task: "echo", workspace: c.project}), "no copy of this one")
+	c.refused(c.submit(ask{id: "s2", request: "third", task: "echo", workspace: c.project}), "not a copy of this one")
 	own := c.response(c.submit(ask{id: "s3", task: "echo"})) // its own workspace needs no copy
 	if own.Reason != delegation.ReasonExited || len(own.Warnings) > 0 {
 		t.Errorf("it is %s, %q", own.Reason, own.Warnings)

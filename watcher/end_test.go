@@ -112,7 +112,7 @@ func (h hears) Handle(_ context.Context, r slog.Record) error {
 // TestThatARunStartedIsNotedLater: the journal does not take it at first. It is told again while the agent runs, without another
 // attachment.
 func TestThatARunStartedIsNotedLater(t *testing.T) {
-	told := newHears("the journal does not take that a run has started")
+	told := newHears("the journal did not record that a run has started")
 	d := newDesk(t, func(c *Config) { c.Log = slog.New(told) })
 	d.tamper(`CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'running' BEGIN SELECT RAISE(FAIL, 'full'); END`)
 	a := d.submit(ask{id: "s1", task: "sleep"})

@@ -215,7 +215,7 @@ func TestWhatWasNotSentIsNotAcknowledged(t *testing.T) {
 	close(l.answers)
 	l.untruths = []agent.Line{{Kind: agent.Acknowledged, N: 1}, {Kind: agent.Acknowledged, N: 1 << 40}}
 	a := d.submit(ask{id: "s1", task: "x"})
-	d.printed("s1", "acknowledges what was not sent")
+	d.printed("s1", "acknowledged an input that was not sent")
 	if got := d.input(a); got.Acknowledged != 0 {
 		t.Errorf("%+v is acknowledged", got)
 	}

@@ -174,7 +174,7 @@ func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	}
 	d.must(os.Rename(filepath.Join(d.outbox, delegation.HeartbeatName), filepath.Join(other, delegation.HeartbeatName)))
 	w := d.looked([]outbox.Settings{one, two}, alike, alike)
-	if got := ids(w); got[0] != id || got[1] != "" || w.boxAside("other") == nil || !strings.Contains(w.boxes[1].Leads().Error(), "the one of outbox main") {
+	if got := ids(w); got[0] != id || got[1] != "" || w.boxAside("other") == nil || !strings.Contains(w.boxes[1].Leads().Error(), "the directory of outbox main") {
 		t.Fatalf("exchanged they are %q, and it says %v", got, w.boxes[1].Leads())
 	}
 	_, err := w.accept(t.Context(), w.boxes[1], control.Same)

@@ -18,7 +18,7 @@ func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identit
 	case o.Watcher == nil:
 		return control.Accepted{}, control.ErrNoWatcher
 	case as != control.Same && as != control.New:
-		return control.Accepted{}, fmt.Errorf("a directory is the %q outbox or a %q one, and not %q", control.Same, control.New, as)
+		return control.Accepted{}, fmt.Errorf("accept a directory as the %q outbox or as a %q one, not as %q", control.Same, control.New, as)
 	}
 	if err := o.Watcher.awaitLook(ctx); err != nil {
 		return control.Accepted{}, err

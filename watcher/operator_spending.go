@@ -18,7 +18,7 @@ func (o *Operator) addSpending(ctx context.Context, runs []control.Run) {
 	defer cancel()
 	spent, err := o.Watcher.config.Spending(ctx)
 	if err != nil {
-		o.Watcher.log.Debug("what runs have spent so far is not known", "error", err)
+		o.Watcher.log.Debug("the model gateway did not say how much the runs have spent so far", "error", err)
 		return
 	}
 	for i, r := range runs {

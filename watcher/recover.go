@@ -227,7 +227,7 @@ func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason
 
 // endUnconfigured ends a run of an outbox that is no longer in the configuration.
 func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) error {
-	rec.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
+	rec.log.Warn("the watcher ends a run because its outbox is no longer in the configuration", "outbox_id", record.Outbox, "run", record.Key)
 	return rec.endUnrequested(ctx, record, delegation.ReasonOperator)
 }
 

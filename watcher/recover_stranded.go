@@ -60,7 +60,7 @@ func (rec *recovery) noteSite(ctx context.Context, record journal.Run, h sandbox
 // standing returns where a run stands, as far as this watcher knows.
 func (w *Watcher) standing(key string) run.Standing {
 	if u := w.unserved.run(key); u != nil && u.why != nil {
-		return run.Standing{Stranded: "another site answers in the place of its own, and its outbox is not served"}
+		return run.Standing{Stranded: "another site answers instead of the run's own site, and the run's outbox is not served"}
 	}
 	if r := w.runs.Running(key); r != nil {
 		return r.Standing()
@@ -94,4 +94,4 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 	return o.Run(ctx, record.Key)
 }
 
-var errAbandoning = errors.New("the run is given up; its response follows as soon as the journal takes that")
+var errAbandoning = errors.New("the run is given up; the watcher writes its response as soon as the journal has recorded that")

@@ -43,7 +43,7 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 // endAside ends a run that was already being ended, because its sandbox can be removed now. Its client is answered when
 // the directory is back.
 func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
-	rec.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
+	rec.log.Info("a run that was already being ended has ended; the watcher writes its response when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
 	rec.runs.Removals.Now(u.record.Key, h)
 	u.over.Store(true)
 	crash.At("unserved.ended")

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrLeftBehind is returned by Run when some goroutine of the watcher still waits for a call that does not return.
-var ErrLeftBehind = errors.New("a file system or a launcher does not answer, and what waits for it was left behind; the next start goes on with it")
+var ErrLeftBehind = errors.New("a file system or a launcher does not answer; the watcher left the work that waits for it, and the next start continues that work")
 
 // endsInTime waits for wait, at most as long as the watcher may take to leave. It reports whether wait has ended.
 func (w *Watcher) endsInTime(wait func()) bool {
@@ -62,7 +62,7 @@ func (w *Watcher) stopWorking() {
 			}
 			last = time.After(w.timing.Last)
 		case <-last:
-			w.log.Error("not every run can be ended and written down; the next start will respond")
+			w.log.Error("the watcher could not end and record every run in time; the next start writes the missing responses")
 			w.endLife()
 			return // Run waits a little longer
 		}
@@ -77,7 +77,7 @@ func (w *Watcher) keeps() bool { return w.config.Shutdown.Keep || w.keep.Load() 
 
 // keepAll stops without ending a run: the next watcher queues the waiting runs and adopts the running ones.
 func (w *Watcher) keepAll() {
-	w.log.Info("leaving what runs to the next watcher", "runs", w.schedule.Freeze(w.life))
+	w.log.Info("leaving the unfinished runs to the next watcher", "runs", w.schedule.Freeze(w.life))
 	w.endLife()
 }
 

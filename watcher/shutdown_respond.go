@@ -24,7 +24,7 @@ func (w *Watcher) respondToUntaken(recovered bool) {
 		for _, record := range unfinished {
 			after = record.Seq
 			if err := w.respondToOne(ctx, record, recovered); err != nil && !errors.Is(err, journal.ErrMoved) {
-				w.log.Warn("a run of an earlier watcher has no response; the next start writes it", "run", record.Key, "error", err)
+				w.log.Warn("the watcher could not respond to a run of an earlier watcher; the next start writes the response", "run", record.Key, "error", err)
 			}
 		}
 	}

@@ -130,7 +130,7 @@ func TestNoPolicyTakesAPauseBack(t *testing.T) {
 			d.clockSeen(a)
 			d.under(change)
 			d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
-			if told := k.told(); told != "q0 false what the run may do was changed; it can be asked again" {
+			if told := k.told(); told != "q0 false the run's permissions changed; the agent can ask again" {
 				t.Errorf("it was told %s", told)
 			}
 		})
@@ -188,7 +188,7 @@ func TestAPolicyThatAllowsARunNoMore(t *testing.T) {
 		says   string
 	}{
 		"its profile has another name":      {renamed, false, delegation.ReasonOperator, "Profile is not on offer"},
-		"its workspace is mapped elsewhere": {elsewhere, false, delegation.ReasonOperator, "in another directory now"},
+		"its workspace is mapped elsewhere": {elsewhere, false, delegation.ReasonOperator, "now maps the workspace of this run to another directory"},
 		"and it has ended, with its name":   {renamed, true, delegation.ReasonExited, ""},
 		"and it has ended, elsewhere":       {elsewhere, true, delegation.ReasonExited, ""},
 	} {

@@ -247,7 +247,7 @@ func TestATreeIsBounded(t *testing.T) {
 	d.started(d.submit(ask{id: "c2", task: "sleep", parent: "p"}))
 	for id, parent := range map[string]string{"c3": "p", "deeper": "g"} {
 		resp := d.response(d.submit(ask{id: id, task: "echo", parent: parent}))
-		if resp.Error == nil || resp.Error.Code != delegation.CodeTreeLimit || !strings.Contains(resp.StderrTail, "of at most 2") || !strings.Contains(resp.StderrTail, "of at most 3") {
+		if resp.Error == nil || resp.Error.Code != delegation.CodeTreeLimit || !strings.Contains(resp.StderrTail, "the limit is 2") || !strings.Contains(resp.StderrTail, "the limit is 3") {
 			t.Errorf("%s is told %+v, %q", id, resp.Error, resp.StderrTail)
 		}
 	}

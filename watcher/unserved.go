@@ -131,7 +131,7 @@ func (all *unservedRuns) abandon(ctx context.Context, u *unserved) error {
 	}
 	defer giveBack()
 	text := run.GivenUp()
-	all.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
+	all.log.Warn("the operator gives up a stranded run; its sandbox may still run, and the watcher removes it when its site is back",
 		"run", u.record.Key, "site", u.record.Handle.Site, "sandbox", u.record.Handle.ID)
 	return all.end(all.life, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
 }

@@ -181,7 +181,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	if err := w.takeOver(ctx); err != nil {
 		switch {
 		case ctx.Err() != nil && w.keep.Load():
-			w.log.Info("what an earlier watcher left is left to the next one", "because", err)
+			w.log.Info("leaving the runs and sandboxes of an earlier watcher to the next one", "because", err)
 			return nil
 		case ctx.Err() != nil && !w.keeps():
 			w.respondToUntaken(false)

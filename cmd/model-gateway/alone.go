@@ -90,7 +90,7 @@ func (t *trial) converse(ctx context.Context, socket string, r *route.Route, e e
 		return "", errors.New(cli.OneLine(string(answer)))
 	}
 	if !strings.Contains(string(answer), standInText) {
-		return "", fmt.Errorf("the answer is not the stand-in's: %s", cli.OneLine(string(answer)))
+		return "", fmt.Errorf("the answer does not come from the stand-in: %s", cli.OneLine(string(answer)))
 	}
 	return standInText, nil
 }

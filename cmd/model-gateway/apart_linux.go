@@ -20,7 +20,7 @@ func (s *serving) inherited(_ context.Context, stop func()) (places, error) {
 	signal.Ignore(syscall.SIGPIPE) // the log is a pipe to the warden; if the warden is gone, a log line must not kill us
 	asks, err := credential.ConnOf(os.NewFile(asksFD, "warden"))
 	if err != nil {
-		return places{}, fmt.Errorf("--apart is for serve --user alone: %w", err)
+		return places{}, fmt.Errorf("--apart is only for the process that serve --user starts: %w", err)
 	}
 	s.access = credential.NewAccess(asks)
 	go func() {

@@ -12,10 +12,10 @@ import (
 // app is one invocation of the program.
 type app struct{ *cli.Program }
 
-const introduction = `model-gateway speaks to the APIs of models for children that have no network. Each run has a socket of its own; the
-credential is added here, and what may be spent is decided before it is spent.`
+const introduction = `model-gateway speaks to the APIs of models for children that have no network. Each run has a socket of its own. The
+gateway adds the credential to each request, and checks the budget before it sends the request.`
 
-const firstSteps = `model-gateway try claude --config gateway.yaml --stand-in         answers by itself, without a key and a network
+const firstSteps = `model-gateway try claude --config gateway.yaml --stand-in         answers by itself, without a key or a network
 model-gateway try claude --config gateway.yaml                    asks the upstream, which costs nothing
 model-gateway serve --config gateway.yaml --state ./gateway-state serves doors`
 
@@ -50,13 +50,13 @@ func diagnose(err error) cli.Trouble {
 		t.Exit, t.Code, t.Next = exitUsage, "configuration", "docs/GATEWAY.md shows every key"
 	}
 	if e, ok := errors.AsType[*route.Error](err); ok {
-		t.Text = "the configuration's routes are not understood:"
+		t.Text = "the routes of the configuration have mistakes:"
 		for _, p := range e.Problems {
 			t.Details = append(t.Details, p.Key+": "+p.What)
 		}
 	}
 	if e, ok := errors.AsType[*budget.HeldError](err); ok {
-		t.Code, t.Next = "held", "stop that one ("+e.Holder+"), or give this one another --state"
+		t.Code, t.Next = "held", "stop the other gateway ("+e.Holder+"), or give this one another --state"
 	}
 	return t
 }

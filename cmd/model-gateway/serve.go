@@ -48,16 +48,16 @@ func (a *app) serveCommand() cli.Command {
 	s := &serving{drain: 30 * time.Second, known: credential.NewKnown()}
 	return cli.Command{
 		Name: "serve", Brief: "serve the doors of runs",
-		About: "Serves doors until it is stopped. SIGTERM and SIGINT let answers under way come to their end, for --drain at most; SIGHUP reads " +
-			"the configuration again, and one that is not understood changes nothing. Without --config a watcher says the routes over the control socket. Doors and budgets last in the state directory.",
+		About: "Serves doors until it is stopped. After SIGTERM or SIGINT it lets answers under way end, for --drain at most. SIGHUP reads the " +
+			"configuration again; a configuration with a mistake changes nothing. Without --config a watcher gives the routes over the control socket. The state directory keeps doors and budgets.",
 		Examples: []string{"model-gateway serve --state ./gateway-state --config gateway.yaml"},
 		Options: []cli.Option{
-			{Name: "state", Value: "DIR", Help: "where doors, budgets and the control socket lie; it is made, for this user only", Set: cli.Text(&s.state)},
-			{Name: "config", Value: "FILE", Help: "routes and prices; without it a watcher says them, and what it said last counts", Set: cli.Text(&s.config)},
-			{Name: "log", Value: "FILE", Help: "log here and not to standard error; at 8 MiB the file becomes FILE.1", Set: cli.Text(&s.logFile)},
-			{Name: "drain", Value: "TIME", Help: "how long answers under way have when it is stopped (30s)", Set: cli.Duration(&s.drain)},
-			{Name: "user", Value: "UID", Help: "serve as this user, who has no other rights; this process, which is root, stays and reads the credentials for it", Set: cli.Number(&s.user)},
-			{Name: "apart", Help: "for --user, which starts the gateway proper so", Set: cli.On(&s.apart)},
+			{Name: "state", Value: "DIR", Help: "the directory for doors, budgets and the control socket; the gateway makes it, for this user only", Set: cli.Text(&s.state)},
+			{Name: "config", Value: "FILE", Help: "routes and prices; without it a watcher gives them, and the gateway keeps the last ones", Set: cli.Text(&s.config)},
+			{Name: "log", Value: "FILE", Help: "log into FILE instead of standard error; at 8 MiB the file becomes FILE.1", Set: cli.Text(&s.logFile)},
+			{Name: "drain", Value: "TIME", Help: "how much time answers under way get when the gateway is stopped (30s)", Set: cli.Duration(&s.drain)},
+			{Name: "user", Value: "UID", Help: "serve as this user, without any other rights; this process stays root, and reads the credentials for the gateway", Set: cli.Number(&s.user)},
+			{Name: "apart", Help: "not for use by hand: --user starts the serving process with it", Set: cli.On(&s.apart)},
 			{Name: "debug", Help: "log each exchange", Set: cli.On(&s.debug)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -140,7 +140,7 @@ func (s *serving) serve(ctx context.Context) error {
 	if err := s.load(ctx); err != nil && s.config != "" {
 		return configError{err}
 	} else if err != nil {
-		s.log.Error("what a watcher said last is not understood; there are no routes until it says them again", "error", err)
+		s.log.Error("the last routes of the watcher cannot be used; there are no routes until a watcher gives them again", "error", err)
 	}
 	if err := s.g.Restore(); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *serving) open(ctx context.Context, text []byte) (use func(), err error)
 
 func (s *serving) reload(ctx context.Context) {
 	if err := s.load(ctx); err != nil {
-		s.log.Error("the configuration is not understood; the one before goes on", "error", err)
+		s.log.Error("the new configuration cannot be used; the gateway goes on with the one before", "error", err)
 		return
 	}
 	s.log.Info("the configuration was read again", "routes", s.g.Routes())
@@ -99,7 +99,7 @@ func (s *serving) Take(text []byte) error {
 		}
 	}
 	use()
-	s.log.Info("a watcher said the routes", "routes", s.g.Routes())
+	s.log.Info("a watcher gave the routes", "routes", s.g.Routes())
 	return nil
 }
 

@@ -23,13 +23,13 @@ const tryFor = 30 * time.Second
 func (a *app) tryCommand() cli.Command {
 	t := &trial{}
 	return cli.Command{
-		Name: "try", Operands: "ROUTE", Brief: "ask a route's upstream something that costs nothing",
-		About:    "Asks the upstream for its models, and says in words what is wrong: the name, TLS, the credential, or a model that the route names in full. With --stand-in the route's upstream is not asked: the gateway answers by itself, through a door as a child has it.",
+		Name: "try", Operands: "ROUTE", Brief: "test a route with a request that costs nothing",
+		About:    "Asks the upstream for its models, and reports a problem in words: the name, TLS, the credential, or a model that the route names in full. With --stand-in the gateway does not ask the upstream: it answers by itself, through a door like the door of a child.",
 		Examples: []string{"model-gateway try claude --config gateway.yaml --model claude-opus-5-5"},
 		Options: []cli.Option{
 			{Name: "config", Value: "FILE", Help: "routes and prices", Set: cli.Text(&t.config)},
-			{Name: "model", Value: "NAME", Help: "ask for this model, and not for those that the route names", Set: cli.Text(&t.model)},
-			{Name: "stand-in", Help: "without the upstream, a key or a network", Set: cli.On(&t.standIn)},
+			{Name: "model", Value: "NAME", Help: "ask for this model instead of the models that the route names", Set: cli.Text(&t.model)},
+			{Name: "stand-in", Help: "answer without the upstream, a key or a network", Set: cli.On(&t.standIn)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if len(args.All()) != 1 {

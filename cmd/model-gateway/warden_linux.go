@@ -41,7 +41,7 @@ const wardenLock = "warden.lock"
 // gateway ends with guard.
 func (s *serving) guard(ctx context.Context, log io.Writer) (exit int, err error) {
 	if os.Geteuid() != 0 || s.config != "" || s.user > math.MaxInt32 {
-		return 0, cli.Usage("--user is a number, for root, and for a gateway that a watcher tells its routes")
+		return 0, cli.Usage("--user takes the number of a user, needs root, and does not go together with --config")
 	}
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-var errNoWarden = errors.New("a gateway as a user of its own is there on Linux only")
+var errNoWarden = errors.New("a gateway can run as a user of its own on Linux only")
 
 func (s *serving) guard(context.Context, io.Writer) (exit int, err error) { return 0, errNoWarden }
 

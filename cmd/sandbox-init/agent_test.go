@@ -40,7 +40,7 @@ func TestExitCodesAreTheAgents(t *testing.T) {
 // TestTheCodeThatIsGivenUp: init needs one for success.
 func TestTheCodeThatIsGivenUp(t *testing.T) {
 	r := newBox(t, "exit 254").run(t)
-	if said := r.agentSaid(t); r.status.ExitStatus() != 253 || said != "torno-init: the exit code 254 is told as 253\n" {
+	if said := r.agentSaid(t); r.status.ExitStatus() != 253 || said != "torno-init: the exit code 254 is reported as 253\n" {
 		t.Errorf("status %#x, %q", r.status, said)
 	}
 }

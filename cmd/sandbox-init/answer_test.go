@@ -168,7 +168,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}{
 		"directory before":   {elsewhere, "true", ws + "/dir/answer.txt", `"dir": not a directory`},
 		"directory by agent": {"", "rmdir dir; ln -s " + elsewhere + " dir", ws + "/dir/answer.txt", `"dir": not a directory`},
-		"file by agent":      {"", "ln -s " + target + " answer.txt", ws + "/answer.txt", `answer.txt" was a link; the answer is`},
+		"file by agent":      {"", "ln -s " + target + " answer.txt", ws + "/answer.txt", `answer.txt", a link; the answer is`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, script+"; echo printed").answer(100)
 			said := b.run(t).agentSaid(t)
-			if want := "torno-init: what the agent left at \"/srv/ws/answer.txt\" was "; !strings.HasPrefix(said, want) {
+			if want := "torno-init: the agent left an unusable answer at \"/srv/ws/answer.txt\", "; !strings.HasPrefix(said, want) {
 				t.Errorf("said %q", said)
 			}
 			if b.read(t, "answer.txt") != "printed\n" || b.read(t, "there") != "mine\n" {

@@ -147,7 +147,7 @@ func TestRefusesWhatCannotBeSetUp(t *testing.T) {
 		}, "limit nofile to 1099511627776"},
 		{"no filter", func(_ *testing.T, b *box) { b.filter = nil }, "the filter of system calls: " + runfile.FilterPath + ": no such file"},
 		{"a filter that the kernel does not take", func(_ *testing.T, b *box) { b.filter = make([]byte, 8) }, "invalid argument"},
-		{"a filter that is cut off", func(_ *testing.T, b *box) { b.filter = b.filter[:len(b.filter)-1] }, "no number of steps"},
+		{"a filter that is cut off", func(_ *testing.T, b *box) { b.filter = b.filter[:len(b.filter)-1] }, "not a whole number of steps"},
 		{"no room for handles", func(_ *testing.T, b *box) {
 			b.answer(100).file.Rlimits = []runfile.Rlimit{{Name: "nofile", Value: 3}}
 		}, "too many open files"},

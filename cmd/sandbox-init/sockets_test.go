@@ -130,7 +130,7 @@ func TestWhatCannotBeShutDoesNotRun(t *testing.T) {
 		t.Skip("NOT SHOWN HERE: the kernel's Landlock knows sockets")
 	}
 	refuses(t, runfile.FailureSetup, []refusal{
-		{"an old kernel", func(_ *testing.T, b *box) { b.file.Shut = true }, "sockets of others: the kernel has no Landlock that knows sockets"},
+		{"an old kernel", func(_ *testing.T, b *box) { b.file.Shut = true }, "sockets of others: the kernel cannot restrict sockets with Landlock"},
 	})
 }
 

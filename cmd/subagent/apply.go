@@ -24,7 +24,7 @@ var (
 	errConflict    = errors.New("some changes do not fit")
 	errUnsafe      = errors.New("some changes are refused")
 	errSelfRunning = errors.New("some of the files run by themselves")
-	errDeletesMost = errors.New("most of what the child was given would be deleted")
+	errDeletesMost = errors.New("most of the files that the child was given would be deleted")
 	errUnfinished  = errors.New("the child is not done yet")
 )
 
@@ -42,25 +42,25 @@ func (c *app) applyCommand() cli.Command {
 	var pick pickOptions
 	var o applyOptions
 	return cli.Command{
-		Name: "apply", Operands: "ID [PATH…]", Brief: "take over what a child has changed in its copy",
+		Name: "apply", Operands: "ID [PATH…]", Brief: "take over the changes that a child made in its copy",
 		About: `
-Compares three sides: what the child was given by --copy, what it made of that, and what the directory holds today. What
-only the child has changed is taken, deletions too; a text that both have changed in different lines is merged; all else
-that both have changed is a conflict. Nothing is written unless everything fits. Refused are links that lead out, set-id
-files, devices and the like, and names that cannot be seen or that some file system takes for another one.
+Compares three sides: the files that --copy gave the child, the child's copy of them, and the directory today. apply takes
+each change that only the child has made, deletions too. If both sides have changed different lines of a text, apply merges
+them. Any other change on both sides is a conflict. apply writes nothing unless everything fits. It always refuses links that
+lead out, set-id files, devices and the like, and names with invisible characters or that some file system takes for another name.
 
-Files that may run by themselves are written only with --allow PATH for each one, with --allow-autorun for all, or when a
-person at a terminal agrees: executables, links, names that begin with a dot, files that programs are known to read (CI,
-build files, settings of editors and agents), and all in git's directories of hooks. Git directories are never touched, and what git ignores there
-is passed by unless a PATH names it. After a crash the same command goes on.`,
+Some files may run by themselves: executables, links, names that begin with a dot, files that programs are known to read (CI,
+build files, settings of editors and agents), and everything in git's directories of hooks. apply writes them only with --allow PATH
+for each file, with --allow-autorun for all, or if a person at a terminal agrees. It never touches git directories. It passes by
+files that git ignores in the directory, unless a PATH names them. After a crash, give the same command again: it goes on.`,
 		Examples: []string{"subagent apply fix --dry-run", "subagent apply fix src docs --without docs/draft.md"},
 		Options: []cli.Option{
-			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
-			{Name: "dry-run", Help: "only say what would be done", Set: cli.On(&o.dry)},
-			{Name: "allow", Value: "PATH", Help: "also this file, which runs by itself; may be repeated", Set: cli.List(&o.allowed)},
-			{Name: "allow-autorun", Help: "also all files that run by themselves", Set: cli.On(&o.autorun)},
-			{Name: "allow-deletions", Help: "also where most of the files are deleted", Set: cli.On(&o.deletions)},
-			{Name: "unfinished", Help: "also while the child is still at work", Set: cli.On(&o.unfinished)},
+			{Name: "to", Value: "DIR", Help: "the directory to write to; by default the directory that was copied", Set: cli.Text(&o.to)},
+			{Name: "dry-run", Help: "only say what apply would do", Set: cli.On(&o.dry)},
+			{Name: "allow", Value: "PATH", Help: "write this file too, although it may run by itself; may be repeated", Set: cli.List(&o.allowed)},
+			{Name: "allow-autorun", Help: "write all files that may run by themselves, too", Set: cli.On(&o.autorun)},
+			{Name: "allow-deletions", Help: "apply even if it deletes most of the files", Set: cli.On(&o.deletions)},
+			{Name: "unfinished", Help: "apply even while the child is still at work", Set: cli.On(&o.unfinished)},
 			pick.option(), pick.ignoredOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -110,7 +110,7 @@ func (o applyOptions) wantEnded(m *manager.Manager, id string, isLast func(manag
 	if taken, err := m.Taken(id); err == nil && isLast(taken) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", id, errUnfinished)
+	return fmt.Errorf("%s: %w, as far as is known: it has no request in the outbox, and no result of it was kept", id, errUnfinished)
 }
 
 func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o applyOptions) (int, error) {
@@ -148,7 +148,7 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 	done, err := plan.Apply(ctx)
 	if err != nil {
 		_, listing := c.listSteps(plan, done, "wrote only", dir)
-		return 0, cli.Hint(errors.Join(err, listing), "the same command goes on where this one ended")
+		return 0, cli.Hint(errors.Join(err, listing), "give the same command again: it goes on where this one ended")
 	}
 	return c.listSteps(plan, done, "wrote", dir)
 }
@@ -158,7 +158,7 @@ func (c *app) tellInterrupted(cut *patch.Marker) error {
 	if cut == nil {
 		return nil
 	}
-	c.Say("an apply to %s that began at %s did not end; what it wrote counts", cut.Dir, cut.BeganAt.Format(time.RFC3339))
+	c.Say("an apply to %s that began at %s did not end; the changes that it wrote count", cut.Dir, cut.BeganAt.Format(time.RFC3339))
 	c.nameAll("put back: ", troubleLines(cut.PutBack))
 	c.nameAll("kept: ", troubleLines(cut.Kept))
 	if !c.JSON {
@@ -214,7 +214,7 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 // unknown says why.
 func (c *app) warnOfHooks(unknown string) {
 	if unknown != "" {
-		c.Warn(unknown + ": what hooks read beside themselves is not asked for")
+		c.Warn(unknown + ": files that only git's hooks read count as ordinary files")
 	}
 }
 

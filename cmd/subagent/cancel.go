@@ -13,8 +13,8 @@ func (c *app) cancelCommand() cli.Command {
 	return cli.Command{
 		Name: "cancel", Operands: "ID…", Brief: "end children",
 		About: `
-A child is asked to end and, if it does not, killed: that may take 15 seconds. Cancelled means dead, so with --wait no
-process of the child is left when the command returns. Its result is taken by --wait here, or by subagent wait.`,
+The host asks the child to end, and kills it if it does not: that may take 15 seconds. Cancelled means dead: with --wait, no
+process of the child is left when the command returns. Its result is taken by --wait here, or later by subagent wait.`,
 		Examples: []string{"subagent cancel sub_1a2b3c4d", "subagent cancel --wait $(subagent list --quiet)"},
 		Options: []cli.Option{
 			{Name: "wait", Help: "wait until the child is gone", Set: cli.On(&wait)},

@@ -15,14 +15,14 @@ import (
 )
 
 const introduction = `subagent lets an agent in a container have tasks done by children, each in a sandbox of its own.
-The host starts them: a request file goes into the outbox, a response file comes back.`
+It writes a request file into the outbox. The host starts the child, and writes a response file.`
 
 const firstSteps = `subagent spawn --wait -- 'id; echo hello'    do a task and print its answer
 id=$(subagent spawn -- 'sleep 5; date')      start one and go on
 subagent wait "$id"                          take its answer later
-subagent list                                see what is going on
-subagent info                                see what this outbox offers
-subagent spawn --copy . --id fix -- 'fix it'  have a copy changed; then: subagent diff fix, subagent apply fix`
+subagent list                                list the children and their states
+subagent info                                show the profiles and limits of this outbox
+subagent spawn --copy . --id fix -- 'fix it'  let a child change a copy; then: subagent diff fix, subagent apply fix`
 
 // app holds one invocation.
 type app struct {
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, system cli.System) int {
 // patienceOption returns the --patience option of the commands that wait.
 func (c *app) patienceOption() cli.Option {
 	return cli.Option{
-		Name: "patience", Value: "TIME", Help: "how long to wait while nobody serves the outbox; by default 1m", Set: cli.Duration(&c.patience),
+		Name: "patience", Value: "TIME", Help: "how long to wait while no watcher serves the outbox; by default 1m", Set: cli.Duration(&c.patience),
 	}
 }
 

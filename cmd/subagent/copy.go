@@ -31,7 +31,7 @@ func historyOption(to *patch.History) func(string) error {
 		}
 		var n int
 		if err := cli.Number(&n)(s); err != nil || n > 1<<30 {
-			return errors.New("is neither a number of commits, nor all or none")
+			return errors.New("must be a number of commits, all or none")
 		}
 		*to = patch.History(n)
 		return nil
@@ -41,7 +41,7 @@ func historyOption(to *patch.History) func(string) error {
 // copier returns a function that fills a new workspace with a copy.
 func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (func(context.Context, manager.NewWorkspace) error, error) {
 	if workspace != "" {
-		return nil, cli.Usage("--copy makes a workspace of its own, so there can be no --workspace")
+		return nil, cli.Usage("--copy makes a new workspace: leave --workspace out")
 	}
 	origin, err := filepath.Abs(from.dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 			c.sayCopied(report)
 		}
 		if errors.Is(err, patch.ErrTooMuch) {
-			return cli.Hint(err, "--copy-files and --copy-mib allow more; or copy a part")
+			return cli.Hint(err, "--copy-files and --copy-mib allow more; or copy a smaller directory")
 		}
 		return err
 	}, nil
@@ -94,7 +94,7 @@ func (c *app) keepAsked(m *manager.Manager, run *manager.Run) {
 		return // without a state directory there is no base either
 	}
 	if err := patch.Asked(state, m.Outbox(), run.ID(), run.RequestID()); err != nil {
-		c.Warn(fmt.Sprintf("which request was the last one could not be kept: %v", err))
+		c.Warn(fmt.Sprintf("the id of the child's last request could not be kept: %v", err))
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *app) own(m *manager.Manager) patch.Own {
 func (c *app) sayCopied(r patch.Report) {
 	how := ""
 	if r.Cloned > 0 && r.Cloned == r.Files {
-		how = ", without taking room of their own"
+		how = ", which take no room of their own"
 	}
 	c.Say("copied %s of %s%s", counted(r.Files, "file"), sizeOf(r.Bytes), how)
 	switch {

@@ -13,21 +13,22 @@ import (
 
 func (c *app) approveCommand() cli.Command {
 	return c.decideCommand(delegation.Approve, cli.Command{
-		Name: "approve", Operands: "ID APPROVAL DIGEST", Brief: "let a child's agent do what it asks about",
+		Name: "approve", Operands: "ID APPROVAL DIGEST", Brief: "approve the tool call that an agent asks about",
 		About: `
-A child that is waiting asks whether its agent may call a tool; subagent list --json and subagent logs show what it would do, in the child's
-words. APPROVAL is the question's number, and DIGEST the beginning of the call's digest, 8 digits or more: what is approved is that call and no
-other, once. Without both the question is shown, with the line that approves it, and nothing is approved: a child could exchange its question
-for another one while you look at it.`,
+A child in the state waiting asks whether its agent may call a tool; subagent list --json and subagent logs show the call, in the child's
+words. APPROVAL is the question's number, and DIGEST the beginning of the call's digest, 8 digits or more. The command approves that call
+once, and no other call. Without APPROVAL and DIGEST it shows the question, with the line that approves it, and approves nothing: the child
+could exchange its question for another one while you look at it.`,
 		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 1 5be1c0de"},
 	})
 }
 
 func (c *app) denyCommand() cli.Command {
 	return c.decideCommand(delegation.Deny, cli.Command{
-		Name: "deny", Operands: "ID [APPROVAL] [-- WHY]", Brief: "keep a child's agent from what it asks about",
+		Name: "deny", Operands: "ID [APPROVAL] [-- WHY]", Brief: "deny the tool call that an agent asks about",
 		About: `
-APPROVAL is the question's number or the beginning of its digest; it may be left out where one question waits. The agent is told WHY, and goes on.`,
+APPROVAL is the question's number or the beginning of its digest; you may leave it out if only one question waits. The agent
+gets WHY as the reason, and goes on.`,
 		Examples: []string{"subagent deny sub_1a2b3c4d -- 'leave the lock file as it is'"},
 	})
 }
@@ -36,7 +37,7 @@ APPROVAL is the question's number or the beginning of its digest; it may be left
 func (c *app) decideCommand(as delegation.Decision, command cli.Command) cli.Command {
 	within := manager.DefaultSendTime
 	command.Options = []cli.Option{
-		{Name: "within", Value: "TIME", Help: "how long to wait until the watcher has it; by default 30s", Set: cli.Duration(&within)},
+		{Name: "within", Value: "TIME", Help: "how long to wait until the watcher has the decision; by default 30s", Set: cli.Duration(&within)},
 	}
 	command.Run = func(ctx context.Context, args cli.Args) (int, error) {
 		operands, most := args.Words, 2
@@ -47,7 +48,7 @@ func (c *app) decideCommand(as delegation.Decision, command cli.Command) cli.Com
 			return 0, cli.Usage("%s takes %s", command.Name, command.Operands)
 		}
 		if as == delegation.Approve && len(args.Behind) > 0 {
-			return 0, cli.Usage("approve takes no text: the agent is told of a denial only")
+			return 0, cli.Usage("approve takes no text: only deny tells the agent a reason")
 		}
 		return c.decide(ctx, operands[0], operands[1:], as, strings.Join(args.Behind, " "), within)
 	}
@@ -88,7 +89,7 @@ func (c *app) decide(ctx context.Context, id string, named []string, as delegati
 // unseen returns the error for an approval that does not name its question. It would approve whatever waits now, and
 // that may be another call than the person looked at. So the error shows the waiting call.
 func unseen(id string, seen delegation.PendingApproval) error {
-	return cli.Usage("nothing is approved yet. It asks: %s. If that may be done: subagent approve %s %s", askText(seen), id, nameOf(seen))
+	return cli.Usage("nothing is approved yet. The agent asks for this call: %s. To approve it: subagent approve %s %s", askText(seen), id, nameOf(seen))
 }
 
 func nameOf(a delegation.PendingApproval) string {
@@ -108,7 +109,7 @@ func pick(run *manager.Run, named []string) (delegation.PendingApproval, error) 
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return delegation.PendingApproval{}, cli.Usage("%d questions of %s wait; say which one", len(found), run.ID())
+		return delegation.PendingApproval{}, cli.Usage("%d questions of %s wait; give the number of one", len(found), run.ID())
 	case len(named) == 0:
 		return delegation.PendingApproval{}, fmt.Errorf("%s: %w", run.ID(), manager.ErrNoApproval)
 	}

@@ -17,22 +17,23 @@ type pickOptions struct {
 }
 
 func (p *pickOptions) option() cli.Option {
-	return cli.Option{Name: "without", Value: "PATH", Help: "leave out what lies there; may be repeated", Set: cli.List(&p.without)}
+	return cli.Option{Name: "without", Value: "PATH", Help: "leave out this path and everything below it; may be repeated", Set: cli.List(&p.without)}
 }
 
 func (p *pickOptions) ignoredOption() cli.Option {
-	return cli.Option{Name: "ignored", Help: "also what git ignores in the directory that was copied", Set: cli.On(&p.ignored)}
+	return cli.Option{Name: "ignored", Help: "also take files that git ignores in the directory that was copied", Set: cli.On(&p.ignored)}
 }
 
 func (c *app) diffCommand() cli.Command {
 	var pick pickOptions
 	return cli.Command{
-		Name: "diff", Operands: "ID [PATH…]", Brief: "show what a child has changed in its copy",
+		Name: "diff", Operands: "ID [PATH…]", Brief: "show the changes that a child made in its copy",
 		About: `
-Compares the child's workspace with what --copy put there, and prints a unified diff that git apply and patch -p1 read.
-PATHs are relative to the workspace. What apply would refuse, and files that run by themselves, are named on standard
-error. With --json there is one object for each change, with size, mode and digest, and no content. Git directories are
-passed by, and what git ignores in the directory that was copied, unless a PATH names it. Changes that were applied already are not shown again.`,
+Compares the child's workspace with the files that --copy put there, and prints a unified diff that git apply and patch -p1
+read. PATHs are relative to the workspace. On standard error diff names the files that apply would refuse, and the files that
+may run by themselves. With --json it prints one object for each change, with size, mode and digest, and no content. It passes
+by git directories, and files that git ignores in the directory that was copied, unless a PATH names them. It does not show
+again the changes that were applied already.`,
 		Examples: []string{"subagent diff fix", "subagent diff fix src --without src/vendor", "subagent diff --json fix"},
 		Options:  []cli.Option{pick.option(), pick.ignoredOption()},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -84,7 +85,7 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 func (c *app) tellIgnored(paths []string) error {
 	if !c.JSON {
 		if len(paths) > 0 {
-			c.Say("passed by, because git ignores it: %s (--ignored takes it in)", patch.Named(paths, maxNamed))
+			c.Say("skipped, because git ignores it: %s (--ignored takes it in)", patch.Named(paths, maxNamed))
 		}
 		return nil
 	}
@@ -139,7 +140,7 @@ func (c *app) showChanges(work *patch.Work) (int, error) {
 		return 0, err
 	}
 	if left > 0 {
-		c.Warn(fmt.Sprintf("%s more: name their paths, or use --json", counted(int64(left), "change")))
+		c.Warn(fmt.Sprintf("%s not shown: name their paths, or use --json", counted(int64(left), "change")))
 	}
 	c.sayChanges(work)
 	return exitCompleted, nil

@@ -30,13 +30,13 @@ const (
 
 // exitCodes explains the exit codes, in order.
 var exitCodes = []string{
-	"the child completed, or the command did what it was asked",
-	"the child failed: it exited with another code than 0, was killed, or used up its memory",
+	"the child completed, or the command did its work",
+	"the child failed: it exited with a code other than 0, was killed, or used up its memory",
 	"a mistake in the arguments",
 	"the child timed out",
 	"the child was cancelled",
-	"the request was refused, or what the child has left",
-	"nobody is serving the outbox",
+	"the request was refused, or files or changes of the child were refused or left out",
+	"no watcher serves the outbox",
 	"other trouble: the sandbox did not start, the run was lost, the result is not readable, changes do not fit",
 }
 
@@ -92,7 +92,7 @@ func diagnose(err error, outbox string) cli.Trouble {
 		return t
 	}
 	if _, ok := errors.AsType[*manager.TakenError](err); ok {
-		t.Code, t.Next = "taken", "subagent wait --again prints it again for a day"
+		t.Code, t.Next = "taken", "subagent wait --again prints the result again, for a day"
 		return t
 	}
 	for _, known := range troubles {
@@ -115,8 +115,8 @@ var troubles = []struct {
 	next string
 }{
 	{errNotDelivered, exitTrouble, "not_delivered", "subagent wait prints it again"},
-	{errWithdrawn, exitCancelled, "withdrawn", "the host ends the child; what it wrote is in its workspace"},
-	{patch.ErrNoPlace, exitTrouble, "no_place", "set XDG_STATE_HOME to a directory that this user may write, and that is not in the outbox"},
+	{errWithdrawn, exitCancelled, "withdrawn", "the host ends the child; its files are in its workspace"},
+	{patch.ErrNoPlace, exitTrouble, "no_place", "set XDG_STATE_HOME to a directory that this user may write, outside the outbox"},
 	{fs.ErrPermission, exitTrouble, "permission", ""}, // its next step depends on the file
 	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},
 	{
@@ -124,25 +124,25 @@ var troubles = []struct {
 		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it",
 	},
 	{manager.ErrNoRun, exitTrouble, "no_run", "subagent list shows the runs whose result was not taken"},
-	{manager.ErrRunning, exitTrouble, "running", "wait for its end with subagent wait, or end it with subagent cancel; what it knows by then is kept"},
+	{manager.ErrRunning, exitTrouble, "running", "wait for its end with subagent wait, or end it with subagent cancel; its conversation until then is kept"},
 	{manager.ErrOutstanding, exitTrouble, "outstanding", "take its result with subagent wait, or spawn with --replace"},
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
-	{manager.ErrOver, exitTrouble, "over", "subagent wait takes its result; spawn another child with what was to be said"},
-	{manager.ErrNoApproval, exitTrouble, "no_approval", "subagent list --json shows the questions that wait; what waited may have expired, or been decided by others"},
+	{manager.ErrOver, exitTrouble, "over", "take its result with subagent wait; for more work, subagent continue or spawn"},
+	{manager.ErrNoApproval, exitTrouble, "no_approval", "subagent list --json shows the questions that wait; the question may have expired, or somebody else has decided it"},
 	{manager.ErrNotYet, exitTrouble, "not_yet", "it stays in the outbox, and the agent gets it when it can; subagent logs shows when"},
-	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
-	{errUnsafe, exitRefused, "unsafe", "leave these out with --without PATH, and copy what is needed of them with subagent get"},
-	{errSelfRunning, exitRefused, "runs_by_itself", "look at them with subagent diff ID PATH; then --allow PATH for each, --allow-autorun for all, or --without PATH"},
-	{errDeletesMost, exitRefused, "deletes_most", "look at the workspace; then --allow-deletions, or --without PATH"},
-	{errConflict, exitTrouble, "conflict", "leave these out with --without PATH, and bring them together by hand"},
-	{errUnfinished, exitTrouble, "unfinished", "subagent wait ID; or --unfinished"},
+	{manager.ErrOverdue, exitTrouble, "overdue", "the client has cancelled the run; subagent wait waits for its end"},
+	{errUnsafe, exitRefused, "unsafe", "leave these out with --without PATH, and copy the files that you need with subagent get"},
+	{errSelfRunning, exitRefused, "runs_by_itself", "look at them with subagent diff ID PATH; then apply with --allow PATH for each, with --allow-autorun for all, or --without PATH"},
+	{errDeletesMost, exitRefused, "deletes_most", "look at the workspace; then apply with --allow-deletions, or leave paths out with --without PATH"},
+	{errConflict, exitTrouble, "conflict", "leave these out with --without PATH, and merge them by hand"},
+	{errUnfinished, exitTrouble, "unfinished", "subagent wait ID waits for its end; apply --unfinished takes the changes so far"},
 	{manager.ErrWorkspaceThere, exitTrouble, "workspace_there", "give the new child another --id, or leave out --copy to go on in its workspace"},
-	{patch.ErrNoBase, exitTrouble, "no_base", "subagent get copies its files; spawn with --copy DIR to have them compared"},
-	{patch.ErrOtherOrigin, exitTrouble, "other_origin", "say where to with --to DIR"},
-	{patch.ErrBusy, exitTrouble, "busy", "the same command, once the other one has ended"},
+	{patch.ErrNoBase, exitTrouble, "no_base", "subagent get copies its files; to compare files, spawn a child with --copy DIR"},
+	{patch.ErrOtherOrigin, exitTrouble, "other_origin", "name the directory to write to with --to DIR"},
+	{patch.ErrBusy, exitTrouble, "busy", "give the same command again when the other apply has ended"},
 	{patch.ErrChanging, exitTrouble, "changing", "wait for the child's end: subagent wait ID"},
-	{patch.ErrRules, exitTrouble, "rules_unknown", "mend the repository; or have what git ignores count as all else: spawn --copy-ignored, diff and apply --ignored"},
+	{patch.ErrRules, exitTrouble, "rules_unknown", "mend the repository; or treat ignored files like all others: spawn --copy-ignored, diff and apply --ignored"},
 	{patch.ErrTooMuch, exitTrouble, "too_much", "name the paths that matter, or leave some out with --without PATH"},
 	{delegation.ErrMoved, exitNobody, "outbox_moved", "open the outbox again under its present path"},
 	{context.Canceled, exitTrouble, "interrupted", "the child goes on; subagent wait takes its result"},

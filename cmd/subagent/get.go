@@ -18,15 +18,18 @@ func (c *app) getCommand() cli.Command {
 	return cli.Command{
 		Name: "get", Operands: "ID [PATH…] --to DIR", Brief: "copy files out of a child's workspace",
 		About: `
-Copies the PATHs, or everything, into DIR, which is made where it does not exist; their directories come along. Works with
-every workspace. Left out are git directories, links that lead out of the workspace, set-id files, files with several
-names, devices and the like, names that cannot be seen, what is in DIR already unless --replace says otherwise, and files that run by themselves, where
-DIR is in a repository or was copied for the child, unless --allow-autorun does. What was left out is named, and the exit code is 5 then. With --json there is one object for each path.`,
+Copies the PATHs, or everything, into DIR, with the directories in which they lie. It makes DIR if DIR does not exist. It works
+with every workspace.
+
+It leaves out git directories, links that lead out of the workspace, set-id files, files with several names, devices and the
+like, and names with invisible characters. Without --replace it also leaves out files that are in DIR already. If DIR is in a
+repository, or was copied for the child, it leaves out files that may run by themselves, unless you give --allow-autorun.
+If it leaves something out, it names it, and the exit code is 5. With --json it prints one object for each path.`,
 		Examples: []string{"subagent get fix report.html --to /tmp/report", "subagent get fix --to ./fixed --without node_modules"},
 		Options: []cli.Option{
-			{Name: "to", Value: "DIR", Help: "where to copy to", Set: cli.Text(&to)},
-			{Name: "replace", Help: "replace files that are there", Set: cli.On(&may.Replace)},
-			{Name: "allow-autorun", Help: "also files that run by themselves, where a repository is", Set: cli.On(&may.Autorun)},
+			{Name: "to", Value: "DIR", Help: "the directory to copy to", Set: cli.Text(&to)},
+			{Name: "replace", Help: "replace files that are in DIR already", Set: cli.On(&may.Replace)},
+			{Name: "allow-autorun", Help: "copy files that may run by themselves, even into a repository", Set: cli.On(&may.Autorun)},
 			pick.option(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {

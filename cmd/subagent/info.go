@@ -13,10 +13,10 @@ import (
 
 func (c *app) infoCommand() cli.Command {
 	return cli.Command{
-		Name: "info", Brief: "show what this outbox offers",
+		Name: "info", Brief: "show the profiles and limits of this outbox",
 		About: `
-The profiles that a child can have, the first one being the default, where its workspace and context may lie, and what is
-bounded. With --json it is the watcher's own word, as the protocol has it.`,
+Shows the profiles for children, the default first; the directories in which workspaces and context may lie; and how many
+children run and wait, and how many may. With --json it prints the watcher's own heartbeat, as the protocol defines it.`,
 		Examples: []string{"subagent info", "subagent info --json"},
 		Run: func(_ context.Context, args cli.Args) (int, error) {
 			if operands := args.All(); len(operands) > 0 {
@@ -50,9 +50,9 @@ func (c *app) info() (int, error) {
 func (c *app) facts(outbox string, beat delegation.Heartbeat) {
 	rows := [][]cli.Cell{
 		{{Text: "outbox"}, {Text: fmt.Sprintf("%s, served as %s by watcher %s", outbox, beat.Outbox, beat.Watcher)}},
-		{{Text: "workspaces"}, {Text: "in " + cmp.Or(strings.Join(beat.Workspaces, ", "), "what the watcher does not say")}},
+		{{Text: "workspaces"}, {Text: "in " + cmp.Or(strings.Join(beat.Workspaces, ", "), "directories that the watcher does not name")}},
 		{{Text: "context"}, {Text: "in " + cmp.Or(strings.Join(beat.Context, ", "), "nothing")}},
-		{{Text: "children"}, {Text: fmt.Sprintf("%d run and %d wait; at most %d and %d do", beat.Running, beat.Queued, beat.Limits.Running, beat.Limits.Queue)}},
+		{{Text: "children"}, {Text: fmt.Sprintf("%d run and %d wait; at most %d may run and %d wait", beat.Running, beat.Queued, beat.Limits.Running, beat.Limits.Queue)}},
 	}
 	c.Out.Table("", rows)
 	fmt.Fprintln(c.Out)

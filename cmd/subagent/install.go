@@ -35,12 +35,13 @@ func (c *app) installCommand() cli.Command {
 	return cli.Command{
 		Name: "install", Operands: "claude|codex", Brief: "teach an agent to delegate, in its own file of instructions",
 		About: `
-It puts the page of subagent skill into the file that Claude Code or Codex reads at its start: the user's, or with --project the one of the
-working directory. The page stands between two marks, and nothing else of the file is touched. The same command again brings the page up to date.`,
+Puts the page of subagent skill into the file that Claude Code or Codex reads at its start: the user's file, or with --project the file
+of the working directory. The page stands between two marks, and install touches nothing else in the file. The same command again
+brings the page up to date.`,
 		Examples: []string{"subagent install claude", "subagent install codex --project", "subagent install claude --remove"},
 		Options: []cli.Option{
-			{Name: "project", Help: "in the working directory, instead of the user's home", Set: cli.On(&o.project)},
-			{Name: "print", Help: "print what the file would hold, and write nothing", Set: cli.On(&o.print)},
+			{Name: "project", Help: "use the file of the working directory instead of the user's file", Set: cli.On(&o.project)},
+			{Name: "print", Help: "print the file with the change, and write nothing", Set: cli.On(&o.print)},
 			{Name: "remove", Help: "take the page out again", Set: cli.On(&o.remove)},
 		},
 		Run: func(_ context.Context, args cli.Args) (int, error) {
@@ -50,7 +51,7 @@ working directory. The page stands between two marks, and nothing else of the fi
 					return exitCompleted, c.install(r, o)
 				}
 			}
-			return 0, cli.Usage("install takes the agent, claude or codex")
+			return 0, cli.Usage("install takes the name of an agent: claude or codex")
 		},
 	}
 }
@@ -72,7 +73,7 @@ func (c *app) install(r reader, o installation) error {
 	}
 	switch {
 	case err != nil:
-		return cli.Hint(fmt.Errorf("%s was not touched: %w", path, err), "mend the marks in it, or take them out, and install again")
+		return cli.Hint(fmt.Errorf("%s was not touched: %w", path, err), "correct the marks in it, or remove them, and give the same command again")
 	case o.print:
 		_, err := fmt.Fprint(c.Out, text)
 		return err
@@ -81,12 +82,12 @@ func (c *app) install(r reader, o installation) error {
 		return nil
 	}
 	if err := was.replace(text); err != nil {
-		return cli.Hint(err, "with --project it is the file of the working directory; subagent skill prints the page")
+		return cli.Hint(err, "write the file of the working directory with --project; or add the page yourself: subagent skill prints it")
 	}
 	if o.remove {
-		c.Say("taken out of %s", path)
+		c.Say("the page was taken out of %s", path)
 	} else {
-		c.Say("%s reads it from %s at its next start", r.name, path)
+		c.Say("%s reads the page from %s at its next start", r.name, path)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (r reader) path(env func(string) string, project bool) (string, error) {
 		dir = filepath.Join(home, r.dir)
 	}
 	if dir == "" {
-		return "", cli.Hint(fmt.Errorf("neither %s nor HOME is set", r.home), "name the home, or write into the working directory with --project")
+		return "", cli.Hint(fmt.Errorf("neither %s nor HOME is set", r.home), "set one of them, or write into the working directory with --project")
 	}
 	return filepath.Abs(filepath.Join(dir, r.file))
 }
@@ -124,7 +125,7 @@ func readInstructions(path string) (instructions, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return in, nil
 	case errors.Is(err, syscall.ELOOP):
-		return in, fmt.Errorf("%s is a link, and is not followed", path)
+		return in, fmt.Errorf("%s is a link, and subagent does not follow it", path)
 	case err != nil:
 		return in, err
 	}
@@ -133,11 +134,11 @@ func readInstructions(path string) (instructions, error) {
 		return in, err
 	}
 	if stat, ok := in.info.Sys().(*syscall.Stat_t); !in.info.Mode().IsRegular() || !ok || stat.Nlink != 1 {
-		return in, fmt.Errorf("%s is no file with one name", path)
+		return in, fmt.Errorf("%s is not a regular file, or has several names", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxInstructions+1))
 	if err == nil && len(text) > maxInstructions {
-		err = fmt.Errorf("%s is over %d bytes", path, maxInstructions)
+		err = fmt.Errorf("%s is over %d bytes long", path, maxInstructions)
 	}
 	in.text = string(text)
 	return in, err
@@ -196,7 +197,7 @@ func (in instructions) unchanged() error {
 	case err != nil && in.info != nil:
 		return err
 	case in.info == nil, !os.SameFile(in.info, now), in.info.Size() != now.Size(), !in.info.ModTime().Equal(now.ModTime()):
-		return fmt.Errorf("%s was changed meanwhile, and is left as it is now", in.path)
+		return fmt.Errorf("%s was changed meanwhile, and stays as it is now", in.path)
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ const (
 	markEnds   = "<!-- subagent install: end"
 )
 
-var errMarks = errors.New("its marks of subagent install are not one beginning and one end, each on a line of its own, in this order")
+var errMarks = errors.New("the marks of subagent install must be one beginning and, after it, one end, each on a line of its own")
 
 // findPage returns the place of the page in a text, marks included. begin is -1 if there is no page.
 func findPage(text string) (begin, end int, err error) {

@@ -56,7 +56,7 @@ func (c *app) list(ctx context.Context, quiet bool) (int, error) {
 		c.table(found.Items, time.Now())
 	}
 	if found.More {
-		c.Say("there are more than %d", len(found.Items))
+		c.Say("there are more children than these %d", len(found.Items))
 	}
 	if !quiet {
 		c.watcher(m)

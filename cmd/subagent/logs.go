@@ -12,10 +12,10 @@ func (c *app) logsCommand() cli.Command {
 	var follow bool
 	from := int64(1)
 	return cli.Command{
-		Name: "logs", Operands: "ID", Brief: "show what a child prints",
+		Name: "logs", Operands: "ID", Brief: "show a child's output",
 		About: `
-What the child wrote to its standard output and standard error goes to ours; of an agent, what it says and does. The host keeps a part of it for as long as
-the result was not taken; where some is missing, that is said. With --json each event is an object on a line.`,
+Prints the child's standard output to standard output, and its standard error to standard error; of an agent, its words and actions. The host keeps a part of the output, and
+only until the result is taken; logs says where output is missing. With --json each event is an object on a line.`,
 		Examples: []string{"subagent logs -f sub_1a2b3c4d"},
 		Options: []cli.Option{
 			{Name: "follow", Short: "f", Help: "go on until the child ends", Set: cli.On(&follow)},

@@ -32,11 +32,11 @@ func (c *app) mcpCommand() cli.Command {
 	command := cli.Command{
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
-Speaks the Model Context Protocol with the client that has started it, on standard input and output: an agent has it in its
-list of MCP servers. With --socket several clients share one server: each starts subagent mcp --connect, which passes on what is said.
-With --http it serves programs of this machine on a port. A port belongs to whoever takes it first, so clients must show a token: each
-start makes a new one, and writes it into --token-file or prints it once. docs/MCP.md has the tools.
-Behind -- the set massgen takes the options of MassGen's own server, such as --workspace-path and --agent-id, and --profile NAME.`,
+Speaks the Model Context Protocol with the client that has started it, on standard input and output: an agent has this command in
+its list of MCP servers. With --socket several clients share one server: each starts subagent mcp --connect, which passes on the messages.
+With --http it serves programs of this machine on a port. Every program of this machine can reach a port, so clients must show a token: each start
+makes a new token, and writes it into --token-file or prints it once. docs/MCP.md describes the tools.
+After -- the set massgen takes the options of MassGen's own server, such as --workspace-path and --agent-id, and --profile NAME.`,
 		Examples: []string{
 			"claude mcp add torno -- subagent mcp",
 			"codex mcp add torno -- subagent mcp",
@@ -50,17 +50,17 @@ Behind -- the set massgen takes the options of MassGen's own server, such as --w
 			{Name: "socket", Value: "PATH", Help: "serve several clients of this user on a unix socket, in a directory that no other user may change", Set: cli.Text(&o.socket)},
 			{Name: "connect", Value: "PATH", Help: "have the server at that socket serve the client that has started this command; it takes no other option", Set: cli.Text(&o.connect)},
 			{Name: "http", Value: "ADDRESS", Help: "serve on a port of the loopback, such as 127.0.0.1:0", Set: cli.Text(&o.address)},
-			{Name: "token-file", Value: "FILE", Help: "with --http: where this start's token is written, for clients to read; by default it is printed", Set: cli.Text(&o.token)},
+			{Name: "token-file", Value: "FILE", Help: "with --http: write the token of this start into FILE, for clients to read; by default print it", Set: cli.Text(&o.token)},
 			{Name: "project", Value: "DIR", Help: "for jarvis: where agents/ and .claude/agents/ are; by default $JARVIS_HOME, or the working directory", Set: cli.Text(&o.jarvis.Project)},
-			{Name: "caller", Value: "NAME", Help: "for jarvis: for which of the callers that agents allow this server works; by default main", Set: cli.Text(&o.jarvis.Caller)},
+			{Name: "caller", Value: "NAME", Help: "for jarvis: the caller for which this server works; agents say which callers they allow; by default main", Set: cli.Text(&o.jarvis.Caller)},
 			{Name: "pass", Value: "VARIABLE", Help: "for jarvis: a variable that agents' files may name as ${VARIABLE}; may be given more than once", Set: cli.List(&o.jarvis.Pass)},
-			{Name: "parent", Value: "ID", Help: "the subagent for whose run children are: they end with it; another word is kept for the records", Set: cli.Text(&o.Budgets.Parent)},
-			{Name: "max-tasks", Value: "N", Help: "tasks of one call; by default 16", Set: cli.Number(&o.Budgets.PerCall)},
-			{Name: "max-children", Value: "N", Help: "children at a time; by default 32", Set: cli.Number(&o.Budgets.Children)},
-			{Name: "max-tokens", Value: "N", Help: "tokens that children may spend on their models", Set: cli.Number(&o.Budgets.Tokens)},
-			{Name: "max-money", Value: "AMOUNT", Help: "money that they may spend, such as 2.50", Set: cli.Text(&o.money)},
-			{Name: "depth", Value: "N", Help: "how deep in a tree of agents this one is; by default 0", Set: cli.Number(&o.Budgets.Depth)},
-			{Name: "max-depth", Value: "N", Help: "the depth from which none delegates; by default 1", Set: cli.Number(&o.Budgets.MaxDepth)},
+			{Name: "parent", Value: "ID", Help: "the subagent for whose run the children work: they end with that run; a word that names no subagent is kept for the records", Set: cli.Text(&o.Budgets.Parent)},
+			{Name: "max-tasks", Value: "N", Help: "how many tasks one call may delegate; by default 16", Set: cli.Number(&o.Budgets.PerCall)},
+			{Name: "max-children", Value: "N", Help: "how many children may run or wait at a time; by default 32", Set: cli.Number(&o.Budgets.Children)},
+			{Name: "max-tokens", Value: "N", Help: "how many tokens children may spend on their models", Set: cli.Number(&o.Budgets.Tokens)},
+			{Name: "max-money", Value: "AMOUNT", Help: "how much money children may spend on their models, such as 2.50", Set: cli.Text(&o.money)},
+			{Name: "depth", Value: "N", Help: "how deep in a tree of agents this agent is; by default 0", Set: cli.Number(&o.Budgets.Depth)},
+			{Name: "max-depth", Value: "N", Help: "agents at this depth or deeper may not delegate; by default 1", Set: cli.Number(&o.Budgets.MaxDepth)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if o.connect != "" {

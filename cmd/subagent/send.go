@@ -16,12 +16,12 @@ func (c *app) sendCommand() cli.Command {
 	return cli.Command{
 		Name: "send", Operands: "ID -- TEXT", Brief: "say something to a child's agent while it works",
 		About: `
-The agent takes the text as its user's next message, after what it does now. With --interrupt it stops what it does first; without a
-text that is all, and where nothing else was sent its run ends with that. The command returns when the agent has it.`,
+The agent takes the text as its user's next message, after its current step. With --interrupt the agent first stops its work. An
+interrupt without a text only stops it, and the run then ends unless more was sent. The command returns when the agent has the text.`,
 		Examples: []string{"subagent send sub_1a2b3c4d -- 'the tests are in ./check'", "subagent send sub_1a2b3c4d --interrupt -- 'stop, and revert what you did'"},
 		Options: []cli.Option{
-			{Name: "interrupt", Help: "stop what the agent does", Set: cli.On(&interrupt)},
-			{Name: "within", Value: "TIME", Help: "how long to wait until the agent has it; by default 30s", Set: cli.Duration(&within)},
+			{Name: "interrupt", Help: "first stop the agent's work", Set: cli.On(&interrupt)},
+			{Name: "within", Value: "TIME", Help: "how long to wait until the agent has the text; by default 30s", Set: cli.Duration(&within)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			id, text, err := sendOperands(args, interrupt)
@@ -42,9 +42,9 @@ func sendOperands(args cli.Args, interrupt bool) (id, text string, err error) {
 	operands := args.All()
 	switch {
 	case len(operands) == 0:
-		return "", "", cli.Usage("send to which subagent? an id is missing")
+		return "", "", cli.Usage("which subagent? an id is missing")
 	case len(operands) == 1 && !interrupt:
-		return "", "", cli.Usage("send takes a text behind --")
+		return "", "", cli.Usage("send takes a text after --")
 	}
 	return operands[0], strings.Join(operands[1:], " "), nil
 }
@@ -68,6 +68,6 @@ func (c *app) send(ctx context.Context, id string, kind delegation.InputKind, te
 	if c.JSON {
 		return exitCompleted, c.Out.Object(map[string]any{"subagent_id": run.ID(), "request_id": run.RequestID(), "n": n, "acknowledged": true})
 	}
-	c.Say("%s has it", run.ID())
+	c.Say("the agent of %s has it", run.ID())
 	return exitCompleted, nil
 }

@@ -18,7 +18,7 @@ func (c *app) skillCommand() cli.Command {
 	return cli.Command{
 		Name: "skill", Brief: "print a page that teaches an agent to delegate",
 		About: `
-For the file of instructions that an agent reads at its start.`,
+Add the page to the file of instructions that an agent reads at its start.`,
 		Examples: []string{"subagent skill >> CLAUDE.md", "subagent skill >> AGENTS.md"},
 		Run: func(_ context.Context, args cli.Args) (int, error) {
 			if operands := args.All(); len(operands) > 0 {

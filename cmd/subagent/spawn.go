@@ -23,16 +23,16 @@ func (c *app) spawnCommand() cli.Command {
 	return cli.Command{
 		Name: "spawn", Operands: "[--] TASK…", Brief: "have a task done by a child",
 		About: `
-The words of TASK are joined by spaces; a single - reads the task from standard input. Write -- before a task that
-begins with a dash. What a task is depends on the profile: a shell command, or a prompt for an agent.
+Joins the words of TASK by spaces; a single - reads the task from standard input. Write -- before a task that begins
+with a dash. The profile decides how the child takes the task: as a shell command, or as a prompt for an agent.
 
-The child writes only into its workspace, reads only what --context names, and has no network. Without --wait its id is
-printed, unless the request is refused at once, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
-and waits for its end, a second one withdraws the request and leaves at once.
+The child writes only into its workspace, reads only the paths that --context names, and has no network. Without --wait, spawn prints
+the child's id, unless the host refuses the request at once; subagent wait takes the result later. With --wait, spawn prints the
+answer. An interrupt then cancels the child and waits for its end; a second interrupt withdraws the request and leaves at once.
 
-With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Where DIR is the top of a git work
-tree the copy has a repository of its own, with the last commits of its branch. Git directories are left out, and links that lead
-out of DIR; what else is left out is said.`,
+With --copy DIR the new workspace is a copy of a directory; subagent diff then shows the child's changes; get and apply take them out of the copy. If DIR is
+the top of a git work tree, the copy has a repository of its own, with the last commits of its branch. spawn leaves out DIR's git
+directories and links that lead out of DIR, and names all other files that it leaves out.`,
 		Examples: []string{
 			"subagent spawn --wait -- 'id; echo hello'",
 			"subagent spawn --timeout 20m --id slow -- 'sleep 600'; subagent cancel --wait slow",
@@ -42,21 +42,21 @@ out of DIR; what else is left out is said.`,
 		},
 		Options: []cli.Option{
 			{Name: "wait", Help: "wait for the end and print the answer", Set: cli.On(&wait)},
-			{Name: "follow", Short: "f", Help: "wait, and meanwhile show on standard error what the child does", Set: cli.On(&follow)},
-			{Name: "workspace", Value: "DIR", Help: "what the child may write; by default a new one in the outbox", Set: cli.Text(&o.Workspace)},
-			{Name: "copy", Value: "DIR", Help: "begin with a copy of this directory, to take the changes back", Set: cli.Text(&from.dir)},
+			{Name: "follow", Short: "f", Help: "wait; meanwhile show on standard error the child's output, or its agent's words and actions", Set: cli.On(&follow)},
+			{Name: "workspace", Value: "DIR", Help: "the directory that the child may write; by default a new one in the outbox", Set: cli.Text(&o.Workspace)},
+			{Name: "copy", Value: "DIR", Help: "begin with a copy of this directory, so that you can take over the child's changes", Set: cli.Text(&from.dir)},
 			{Name: "copy-files", Value: "N", Help: "how many files and directories may be copied; by default 100000", Set: cli.Number(&from.how.Files)},
 			{Name: "copy-mib", Value: "N", Help: "how many MiB may be copied; by default 2048", Set: cli.Number(&from.mib)},
-			{Name: "copy-ignored", Help: "copy what git ignores there, too", Set: cli.On(&from.how.Ignored)},
+			{Name: "copy-ignored", Help: "copy the files that git ignores there, too", Set: cli.On(&from.how.Ignored)},
 			{Name: "git", Value: "N", Help: "how many commits the copy's repository has: a number, all or none; by default 100", Set: historyOption(&from.how.History)},
-			{Name: "context", Value: "PATH", Help: "what the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
-			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default what its profile gives", Set: cli.Duration(&o.Timeout)},
-			{Name: "profile", Value: "NAME", Help: "one that the watcher offers; by default its first", Set: cli.Text(&o.Profile)},
+			{Name: "context", Value: "PATH", Help: "a path that the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
+			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default the time that its profile gives", Set: cli.Duration(&o.Timeout)},
+			{Name: "profile", Value: "NAME", Help: "one of the profiles that the watcher offers; by default its first", Set: cli.Text(&o.Profile)},
 			{Name: "model", Value: "NAME", Help: "the model, for profiles that use one", Set: cli.Text(&o.Model)},
 			{Name: "session", Value: "ID", Help: "the session to go on with; subagent continue knows it by itself", Set: cli.Text(&o.SessionID)},
-			{Name: "parent", Value: "ID", Help: "the subagent for whose run this is: it ends with that run; another word is kept for the records", Set: cli.Text(&o.ParentID)},
+			{Name: "parent", Value: "ID", Help: "the subagent for whose run the child works: the child ends with that run; a word that names no subagent is kept for the records", Set: cli.Text(&o.ParentID)},
 			{Name: "answer", Value: "FILE", Help: "where in the workspace the answer will be; by default answer.txt", Set: cli.Text(&o.AnswerFile)},
-			{Name: "id", Value: "ID", Help: "the subagent; by default a new one", Set: cli.Text(&o.ID)},
+			{Name: "id", Value: "ID", Help: "the id of the subagent; by default a new one", Set: cli.Text(&o.ID)},
 			c.patienceOption(),
 			{Name: "replace", Help: "end an earlier run of the same subagent", Set: cli.On(&o.Replace)},
 		},

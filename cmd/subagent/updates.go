@@ -17,7 +17,7 @@ func (c *app) showUpdates(run *manager.Run) func(manager.WaitUpdate) {
 	return func(now manager.WaitUpdate) {
 		switch {
 		case now.NotServing != nil:
-			c.Line(cli.Yellow, "subagent:", fmt.Sprintf("%v; the request of %s stays, and is waited for", now.NotServing, run.ID()))
+			c.Line(cli.Yellow, "subagent:", fmt.Sprintf("%v; the request of %s stays, and this command waits for it", now.NotServing, run.ID()))
 		case last.NotServing != nil:
 			c.Say("the outbox is served again")
 		}
@@ -43,7 +43,7 @@ func (c *app) notices(now, before delegation.Notices) {
 func (c *app) questions(id string, now, before []delegation.PendingApproval) {
 	for _, a := range now {
 		if !slices.ContainsFunc(before, func(b delegation.PendingApproval) bool { return a.Digest == b.Digest && a.Approval == b.Approval }) {
-			c.Line(cli.Yellow, id+" asks:", fmt.Sprintf("%s; subagent approve %s %s, or subagent deny with the same", askText(a), id, nameOf(a)))
+			c.Line(cli.Yellow, id+" asks:", fmt.Sprintf("%s; to decide: subagent approve %s %s, or subagent deny with the same words", askText(a), id, nameOf(a)))
 		}
 	}
 }

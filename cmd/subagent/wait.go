@@ -15,9 +15,9 @@ func (c *app) waitCommand() cli.Command {
 	return cli.Command{
 		Name: "wait", Operands: "[ID…]", Brief: "wait for children and print their answers",
 		About: `
-A result is taken once it was written out; until then it stays. Afterwards nothing of the run is left in the outbox,
-except its workspace, and a copy of the result for a day, which --again prints. Of several children the results come in
-the given order, and the exit code is that of the first that did not complete. An interrupt leaves the children alone.`,
+A result counts as taken when wait has written it out; until then it stays. After that, nothing of the run is left in the outbox
+except its workspace and, for a day, a copy of the result, which --again prints. The results of several children come in the
+given order. The first child that did not complete decides the exit code. An interrupt leaves the children alone.`,
 		Examples: []string{
 			"subagent wait sub_1a2b3c4d",
 			"subagent wait --any sub_1a2b3c4d sub_5e6f7a8b",
@@ -25,9 +25,9 @@ the given order, and the exit code is that of the first that did not complete. A
 			"subagent wait --json $(subagent list --quiet)",
 		},
 		Options: []cli.Option{
-			{Name: "any", Help: "wait for the first of them to end, and print that one alone", Set: cli.On(&first)},
+			{Name: "any", Help: "wait for the first child to end, and print only its result", Set: cli.On(&first)},
 			{Name: "all", Help: "wait for all children whose result was not taken", Set: cli.On(&all)},
-			{Name: "again", Help: "print results that were taken already; of each child its last one", Set: cli.On(&again)},
+			{Name: "again", Help: "print results that were taken already: the last result of each child", Set: cli.On(&again)},
 			c.patienceOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -41,7 +41,7 @@ the given order, and the exit code is that of the first that did not complete. A
 			}
 			switch {
 			case first && again:
-				return 0, cli.Usage("--any waits for children, and --again for none")
+				return 0, cli.Usage("--any and --again do not go together: --again waits for no child")
 			case first:
 				return c.waitAny(ctx, operands, show)
 			}
@@ -69,7 +69,7 @@ func (c *app) waitFor(ctx context.Context, named []string, all, again bool) ([]s
 	case !all:
 		return named, nil
 	case again:
-		return nil, cli.Usage("--all waits for children, and --again for none")
+		return nil, cli.Usage("--all and --again do not go together: --again waits for no child")
 	case len(named) > 0:
 		return nil, cli.Usage("--all waits for all children; leave %s out", named[0])
 	}
@@ -84,7 +84,7 @@ func (c *app) waitFor(ctx context.Context, named []string, all, again bool) ([]s
 	}
 	switch {
 	case found.More:
-		c.Warn(fmt.Sprintf("there are more than %d; it is waited for these", len(named)))
+		c.Warn(fmt.Sprintf("there are more children; this command waits for %d of them", len(named)))
 	case err == nil && len(named) == 0:
 		c.Say("no runs in %s", m.Outbox())
 	}
@@ -167,7 +167,7 @@ func (c *app) explainEnd(r manager.Result) {
 	case r.AnswerErr != nil:
 		c.Line(cli.Red, "subagent:", fmt.Sprintf("the answer was not read: %v", r.AnswerErr))
 	case r.AnswerTruncated:
-		c.Warn("the answer is longer than what is shown; all of it is in " + r.AnswerWhole)
+		c.Warn("only the beginning of the answer is shown; all of it is in " + r.AnswerWhole)
 	}
 	if r.Completed() {
 		c.tail("standard error", r.StderrTail)

@@ -19,12 +19,12 @@ type app struct {
 }
 
 const introduction = `watcher starts a sandbox for every request file in an outbox and answers with a response file.
-An outbox is a directory that an agent's container shares with this host; nothing else of the host does it see.`
+An outbox is a directory that an agent's container shares with this host. The container sees nothing else of the host.`
 
 const firstSteps = `watcher run --dir ./outbox                                     serve a directory; the container gets it as a mount
-subagent --outbox ./outbox spawn --wait -- 'echo hello'        have something done, in another terminal
-watcher ps -a                                                  see what was done
-watcher check --dir ./outbox --try                             see what is enforced here, and how fast it is`
+subagent --outbox ./outbox spawn --wait -- 'echo hello'        start a subagent, in another terminal
+watcher ps -a                                                  list the runs
+watcher check --dir ./outbox --try                             see the guarantees that are enforced here, and how fast runs are`
 
 // The exit codes. They are API.
 const (
@@ -40,8 +40,8 @@ var exitCodes = []string{
 	"done; for run: stopped, and every request has its response",
 	"it failed, or the request was refused",
 	"a mistake in the arguments or in the configuration",
-	"nothing that makes sandboxes works on this machine",
-	"for run: stopped, and responses are owed or children are left, with which the next start goes on",
+	"no launcher of sandboxes works on this machine",
+	"for run: stopped, but it owes responses or leaves children; the next start goes on with them",
 }
 
 // run executes one invocation and returns its exit code.

@@ -14,10 +14,11 @@ import (
 
 func (a *app) approvalsCommand() cli.Command {
 	return cli.Command{
-		Name: "approvals", Brief: "show what agents ask, and wait for",
+		Name: "approvals", Brief: "list the questions that agents ask and wait for",
 		About: `
-Each line is a question of an agent's whether it may call a tool: the run, the question's number and the beginning of the call's digest, when it is denied unless somebody
-decides, the tool and its arguments, which are the child's words; of long ones it has the beginning, and says that they are cut. With --json each is an object on a line, with the whole digest.`,
+Each line is one question: an agent asks whether it may call a tool. The line has the run, the question's number, the beginning of the call's
+digest, the time that is left until the question is denied, the tool and its arguments. Tool and arguments are the child's words. Long arguments
+are cut, and the line says so. With --json each question is an object on a line, with the whole digest.`,
 		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 1 5be1c0de"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -86,16 +87,19 @@ func argumentsText(q control.Question) string {
 func (a *app) approveCommand() cli.Command {
 	var always bool
 	return cli.Command{
-		Name: "approve", Operands: "REF APPROVAL DIGEST", Brief: "let an agent do what it asks about",
+		Name: "approve", Operands: "REF APPROVAL DIGEST", Brief: "approve the tool call that an agent asks about",
 		About: `
-APPROVAL is the question's number, and DIGEST the beginning of the call's digest, as watcher approvals shows them. What is approved is that call, once. Without both the question is shown, and nothing is
-approved: an agent could exchange its question for another one while you look at it. With --always later calls of the same tool with the same command, file or address are approved too, for this run; of a tool that Torno does not know, as one of an MCP server, with all arguments the same.
+APPROVAL is the question's number, and DIGEST is the beginning of the call's digest; watcher approvals shows both. You approve this one call,
+once. Without both, the command shows the question and approves nothing: the agent could exchange its question for another while you look at it.
+
+With --always you also approve later calls of this run, if they are calls of the same tool with the same command, file or address. If Torno does
+not know the tool, for example a tool of an MCP server, all arguments must be the same.
 ` + reference,
 		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 1 5be1c0de --always"},
-		Options:  append([]cli.Option{{Name: "always", Help: "approve calls like it too, for this run", Set: cli.On(&always)}}, a.source.place()...),
+		Options:  append([]cli.Option{{Name: "always", Help: "also approve later calls like this one, in this run", Set: cli.On(&always)}}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if len(args.Behind) > 0 {
-				return 0, cli.Usage("approve takes no text: the agent is told of a denial only")
+				return 0, cli.Usage("approve takes no text: only deny tells the agent a reason")
 			}
 			return a.decide(ctx, args, control.Decision{Grant: true, Always: always})
 		},
@@ -104,10 +108,10 @@ approved: an agent could exchange its question for another one while you look at
 
 func (a *app) denyCommand() cli.Command {
 	return cli.Command{
-		Name: "deny", Operands: "REF [APPROVAL] [-- WHY]", Brief: "keep an agent from what it asks about",
+		Name: "deny", Operands: "REF [APPROVAL] [-- WHY]", Brief: "deny the tool call that an agent asks about",
 		About: `
-The agent is told WHY, and goes on. APPROVAL is the question's number, or the beginning of its digest; it may be left out where one question of
-the run waits.
+The agent is told WHY, and goes on. APPROVAL is the question's number, or the beginning of the call's digest. You can leave it out if only one
+question of the run waits.
 ` + reference,
 		Examples: []string{"watcher deny main/sub_1a2b3c4d -- 'not on this machine'"},
 		Options:  a.source.place(),
@@ -124,7 +128,7 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 		most = 3
 	}
 	if len(args.Words) == 0 || len(args.Words) > most {
-		return 0, cli.Usage("which question? give a REF, and the number of its approval where several wait")
+		return 0, cli.Usage("which question? give a REF and, if several questions wait, the number of one")
 	}
 	named := args.Words[1:]
 	door, err := a.door(ctx)
@@ -136,7 +140,7 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 		return 0, err
 	}
 	if d.Grant && !delegation.NamesApproval(named, question.Approval, question.Digest) {
-		return 0, cli.Usage("nothing is approved yet. It asks: %s %s. If that may be done: watcher approve %s %s",
+		return 0, cli.Usage("nothing is approved yet. The agent asks for this call: %s %s. To approve it: watcher approve %s %s",
 			cli.OneLine(question.Tool), argumentsText(question), args.Words[0], nameOf(question))
 	}
 	d.Approval, d.Digest = question.Approval, question.Digest
@@ -176,11 +180,11 @@ func pick(ctx context.Context, door *control.Client, ref string, named []string)
 	}
 	switch matches {
 	case 0:
-		return found, fmt.Errorf("%w: of %s", control.ErrNoQuestion, strings.Join(append([]string{ref}, named...), " "))
+		return found, fmt.Errorf("%w: %s", control.ErrNoQuestion, strings.Join(append([]string{ref}, named...), " "))
 	case 1:
 		return found, nil
 	}
-	return found, cli.Usage("%d questions of %s wait; say which one", matches, ref)
+	return found, cli.Usage("%d questions of %s wait; give the number of one", matches, ref)
 }
 
 // minReason is the least length of a revocation's reason, in bytes. The reason is for the record.
@@ -190,15 +194,15 @@ func (a *app) revokeCommand() cli.Command {
 	var why string
 	var end bool
 	return cli.Command{
-		Name: "revoke", Operands: "REF", Brief: "approve nothing of a run without a question any more",
+		Name: "revoke", Operands: "REF", Brief: "approve no more calls of a run without a question",
 		About: `
-From now on nothing of this run is approved by its profile's rules or by what was approved always: every call that its agent asks about is forwarded, or denied where the
-profile says so. Questions that wait are denied. With --end the run is ended where one waits.
+From now on neither the profile's rules nor an earlier --always approve a call of this run. Every call that its agent asks about is forwarded for
+a decision, or denied if the profile says so. Questions that wait now are denied. With --end the watcher ends the run if a question waits.
 ` + reference,
 		Examples: []string{"watcher revoke main/sub_1a2b3c4d --reason 'it deletes what it should read'"},
 		Options: append([]cli.Option{
-			{Name: "reason", Value: "TEXT", Help: "why, in 10 characters or more; it is kept with the run", Set: cli.Text(&why)},
-			{Name: "end", Help: "end the run where a question waits", Set: cli.On(&end)},
+			{Name: "reason", Value: "TEXT", Help: "the reason, in 10 characters or more; the watcher keeps it with the run", Set: cli.Text(&why)},
+			{Name: "end", Help: "end the run if a question waits", Set: cli.On(&end)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			refs := args.All()
@@ -206,7 +210,7 @@ profile says so. Questions that wait are denied. With --end the run is ended whe
 				return 0, cli.Usage("which run? revoke takes one REF")
 			}
 			if len(strings.TrimSpace(why)) < minReason {
-				return 0, cli.Usage("revoke takes a reason of %d characters or more: --reason TEXT", minReason)
+				return 0, cli.Usage("revoke needs a reason of %d characters or more: --reason TEXT", minReason)
 			}
 			door, err := a.door(ctx)
 			if err != nil {
@@ -219,7 +223,7 @@ profile says so. Questions that wait are denied. With --end the run is ended whe
 			if a.JSON {
 				return exitOK, a.Out.Object(revoked)
 			}
-			a.Say("%s of outbox %s: nothing is approved without a question any more; %d waited", revoked.Run.Subagent, revoked.Run.Outbox, revoked.Pending)
+			a.Say("%s of outbox %s: from now on no call is approved without a question; questions that waited: %d", revoked.Run.Subagent, revoked.Run.Outbox, revoked.Pending)
 			return exitOK, nil
 		},
 	}

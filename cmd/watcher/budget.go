@@ -15,14 +15,14 @@ func (a *app) budgetCommand() cli.Command {
 	var yes, tree bool
 	var subagent string
 	return cli.Command{
-		Name: "budget", Operands: "[list | reset OUTBOX]", Brief: "see what outboxes have spent, or have a budget begin anew",
+		Name: "budget", Operands: "[list | reset OUTBOX]", Brief: "show what outboxes have spent, or reset a budget",
 		About: `
-list   shows what each outbox has spent on models today (outbox-day), and since it is counted (tree); without a word too. While the clock has jumped,
-       and is not believed, it says so: days go on by the time since the boot then.
-reset  has a budget begin anew, as if nothing was spent: that of the outbox today, or with --tree that of the outbox as a whole, or with --subagent
-       that of one subagent. It asks first. What is under way counts when it ends. The log keeps what had been spent.
+list   shows what each outbox has spent on models: today (outbox-day), and since counting began (tree). Without an operand the command does the
+       same. If the clock has jumped and is not believed yet, list says so; until then days go on by the time since the boot.
+reset  sets a budget back, as if nothing was spent: the outbox's budget of today, or with --tree the budget of the outbox as a whole, or with
+       --subagent the budget of one subagent. It asks first. Requests under way count when they end. The log keeps the earlier sum.
 
-The watcher has to run, and its model gateway.`,
+The watcher and its model gateway have to run.`,
 		Examples: []string{"watcher budget", "watcher budget reset main", "watcher budget reset main --subagent sub_1a2b3c4d --yes"},
 		Options: append([]cli.Option{
 			{Name: "tree", Help: "the budget of the outbox as a whole", Set: cli.On(&tree)},
@@ -69,7 +69,7 @@ func (a *app) sayBudgets(all control.Budgets) error {
 	}
 	a.Out.Table("", rows)
 	if d := all.Clock; d != nil {
-		a.Say("the clock has jumped to %s and is not believed: days go on as if it were %s, for another %s if it stays there",
+		a.Say("the clock has jumped to %s and is not believed yet: days go on as if it were %s, for another %s if the clock stays there",
 			d.Clock.Format(time.RFC3339), d.Believed.Format(time.RFC3339), d.Left.Round(time.Minute))
 	}
 	return a.Out.Err()
@@ -91,8 +91,8 @@ func (a *app) resetBudget(ctx context.Context, door *control.Client, of control.
 	switch {
 	case yes:
 	case !cli.IsTerminal(a.In) || a.JSON:
-		return &cli.UsageError{Text: "budget reset asks before a budget begins anew, and there is no terminal to ask on", Next: "watcher budget reset " + cli.ShellWord(of.Outbox) + a.source.again() + " --yes"}
-	case !a.says("Have " + budgetName(of) + " begin anew, as if nothing was spent?"):
+		return &cli.UsageError{Text: "budget reset asks before it resets a budget, but there is no terminal to ask on", Next: "watcher budget reset " + cli.ShellWord(of.Outbox) + a.source.again() + " --yes"}
+	case !a.says("Reset " + budgetName(of) + ", as if nothing was spent?"):
 		return errors.New("nothing was reset")
 	}
 	was, err := door.ResetBudget(ctx, of)
@@ -102,7 +102,7 @@ func (a *app) resetBudget(ctx context.Context, door *control.Client, of control.
 	case a.JSON:
 		return a.Out.Object(was)
 	}
-	a.Say("%s begins anew; %s was spent", budgetName(of), costOf(was.Spent))
+	a.Say("%s is reset; before, %s was spent", budgetName(of), costOf(was.Spent))
 	return nil
 }
 

@@ -32,7 +32,7 @@ func TestWhatIsSaidOfBudgets(t *testing.T) {
 			t.Errorf("it does not say %q: %s", want, &out)
 		}
 	}
-	if want := "the clock has jumped to 2027-03-08T12:00:00Z and is not believed: days go on as if it were 2026-03-08T12:00:00Z, for another 40m0s"; !strings.Contains(note.String(), want) {
+	if want := "the clock has jumped to 2027-03-08T12:00:00Z and is not believed yet: days go on as if it were 2026-03-08T12:00:00Z, for another 40m0s if the clock stays there"; !strings.Contains(note.String(), want) {
 		t.Errorf("it does not say %q: %s", want, &note)
 	}
 	if strings.Contains(out.String(), "\x1b") {

@@ -15,15 +15,17 @@ func (a *app) cancelCommand() cli.Command {
 	return cli.Command{
 		Name: "cancel", Operands: "REF…", Brief: "end runs",
 		About: `
-The child gets INT, ten seconds later TERM and five seconds later KILL. The command returns when its last process is gone
-and its parent is answered. An interrupt leaves before that; the child ends all the same.
+The child gets INT, ten seconds later TERM, and five seconds after that KILL. The command returns when the child's last
+process is gone and its parent has the answer. If you interrupt the command, it returns at once; the child ends all the same.
 
-A run is stranded while another site answers in the place of its own: another Docker engine, or another state directory of gVisor. Its end waits until its own is back. With --abandon it is answered at once, as lost, and what may still run there is left: it can go on writing
-to its workspace, which other runs may enter then. The sandbox is removed when its site is back.
+A run is stranded while another site answers in the place of its own site: another Docker engine, or another state directory
+of gVisor. The run then ends only when its own site is back. With --abandon the watcher answers the run at once, as lost. It
+leaves alone any process that may still run there: the process can go on writing to its workspace, although other runs may
+enter this workspace from then on. The watcher removes the sandbox when its site is back.
 ` + reference,
 		Examples: []string{"watcher cancel sub_1a2b3c4d", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{
-			{Name: "abandon", Help: "give stranded runs up, although their sandboxes may live on", Set: cli.On(&abandon)},
+			{Name: "abandon", Help: "give up stranded runs, although their sandboxes may live on", Set: cli.On(&abandon)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			refs := args.All()

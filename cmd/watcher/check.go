@@ -24,18 +24,19 @@ import (
 func (a *app) checkCommand() cli.Command {
 	var try bool
 	return cli.Command{
-		Name: "check", Operands: "[-- COMMAND…]", Brief: "show what is configured and what is enforced",
+		Name: "check", Operands: "[-- COMMAND…]", Brief: "show the configuration, and the guarantees that are enforced here",
 		About: `
-The whole configuration is printed, defaults included, in a form that run --config takes, and behind it, as comments, what
-each launcher enforces here and by what, and what was chosen where a profile leaves that to the watcher. A running watcher is asked; where none runs, an installation of its own is made
-for a moment and removed again. What is wrong with the configuration, the directories or the launchers is an error.
+Prints the whole configuration, defaults included, in a form that run --config takes. Comments after it say what each launcher
+enforces here and how, and which launcher was chosen for a profile that leaves the choice to the watcher. The command asks the
+running watcher. If none runs, it makes an installation of its own for a moment, and removes it again. A fault of the
+configuration, the directories or the launchers is an error.
 
 --try sends an agent that does nothing through every profile of every outbox, with a workspace of its own in the first
-allowed root, and shows how long each phase took. It also has the model gateway ask the upstream of each route for its models, which
-costs nothing, and says in words what is wrong: the name, TLS, the credential, a model, or that there is no gateway.`,
+allowed root, and shows how long each phase took. It also has the model gateway ask the upstream of each route for its models;
+this costs nothing. If that fails, it names the fault: the host name, TLS, the credential, a model, or a missing gateway.`,
 		Examples: []string{"watcher check --config watcher.yaml", "watcher check --dir ./outbox --try", "watcher check --dir ./outbox > watcher.yaml"},
 		Options: append([]cli.Option{
-			{Name: "try", Help: "run nothing through each profile, with times; ask each route's upstream", Set: cli.On(&try)},
+			{Name: "try", Help: "send an agent that does nothing through each profile, and show the times; ask each route's upstream", Set: cli.On(&try)},
 		}, a.source.options()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := noWords("check", args); err != nil {
@@ -195,6 +196,6 @@ func (c *checked) unmet() error {
 	if len(unmet) == 0 {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("profiles demand what is not enforced here, so that their requests would be refused: %s", strings.Join(unmet, "; ")),
-		"the table says why it is not enforced; mend that, or take it out of at_least")
+	return cli.Hint(fmt.Errorf("profiles demand guarantees that are not enforced here, so their requests would be refused: %s", strings.Join(unmet, "; ")),
+		"the table says why a guarantee is not enforced; mend the cause, or take the guarantee out of at_least")
 }

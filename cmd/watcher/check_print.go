@@ -33,14 +33,14 @@ func (a *app) printChecked(c *checked) error {
 	}
 	for _, p := range c.profiles {
 		if p.RootFS.Host || len(p.Programs) > 0 {
-			fmt.Fprintf(a.Out, "\n# What children of profile %s find of this machine, read-only:\n", p.Name)
+			fmt.Fprintf(a.Out, "\n# What children of profile %s see of this machine, read-only:\n", p.Name)
 			a.Out.Table("#   ", programRows(p))
 		}
 	}
 	for _, p := range c.profiles {
 		if p.Approvals != nil {
-			fmt.Fprintf(a.Out, "\n# The agent of profile %s asks before it uses a tool, and is given back what was approved. That it asks, and runs just that, is the child's word:\n"+
-				"# the protocol of %s does not show what it executes. The sandbox is the wall.\n", p.Name, p.Agent)
+			fmt.Fprintf(a.Out, "\n# The agent of profile %s asks before it uses a tool, and gets the approved call back. The host has only the child's word that it asks, and that it runs only the approved call:\n"+
+				"# the protocol of %s does not show the calls that it executes. The sandbox is the wall.\n", p.Name, p.Agent)
 		}
 	}
 	for _, d := range c.doors() {
@@ -48,7 +48,7 @@ func (a *app) printChecked(c *checked) error {
 		a.Out.Table("#   ", d.rows())
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.guarantees)) {
-		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
+		fmt.Fprintf(a.Out, "\n# What %s enforces here, according to %s:\n", name, c.asked)
 		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
 	}
 	if len(c.notAhead) > 0 && c.config.Pool.Size != 0 {
@@ -56,11 +56,11 @@ func (a *app) printChecked(c *checked) error {
 		a.Out.Table("#   ", c.aheadRows())
 	}
 	if len(c.tries) > 0 {
-		fmt.Fprintf(a.Out, "\n# How long nothing takes:\n")
+		fmt.Fprintf(a.Out, "\n# How long an agent that does nothing takes:\n")
 		a.Out.Table("#   ", tryRows(c.tries))
 	}
 	if len(c.routes) > 0 {
-		fmt.Fprintf(a.Out, "\n# What the upstreams of the gateway's routes say:\n")
+		fmt.Fprintf(a.Out, "\n# Answers of the upstreams of the gateway's routes:\n")
 		a.Out.Table("#   ", routeRows(c.routes))
 	}
 	return nil

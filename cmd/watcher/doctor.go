@@ -16,13 +16,14 @@ func (a *app) doctorCommand() cli.Command {
 	return cli.Command{
 		Name: "doctor", Brief: "examine this machine, and say what to do",
 		About: `
-The machine, the launchers, the sandboxes, the roots and what earlier installations left are looked at. A line for each
-finding says what was seen; where it is not ok, what it means and what to do stand below it. Known holes of an engine and
-its runtime are held against what the distribution's package says it has mended. A child is sent through each profile and
-tries to reach the engine's sockets, the metadata address and a port of this machine; the same program tries it outside.
+Examines the machine, the launchers, the sandboxes, the roots and the remains of earlier installations. One line for each
+finding says what was seen. If a finding is not ok, the lines below it say what it means and what to do. Known holes of an
+engine and its runtime are compared with the fixes that the distribution's package claims to have. A child goes through each
+profile and tries to reach the engine's sockets, the metadata address and a port of this machine; the same program tries this
+outside of a sandbox.
 
-Nothing is changed: an installation is made for a moment and removed again. What watcher run refuses to start with is
-marked. The exit code is 1 if anything is bad.`,
+The command changes nothing: it makes an installation for a moment and removes it again. It marks the findings that keep
+watcher run from starting. The exit code is 1 if anything is bad.`,
 		Examples: []string{"watcher doctor --dir ./outbox", "watcher doctor --config /etc/torno/watcher.yaml --json"},
 		Options:  a.source.options(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {

@@ -55,7 +55,7 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if e, ok := errors.AsType[*lock.HeldError](err); ok {
-		t.Code, t.Next = "held", fmt.Sprintf("stop that one, or serve another directory than %s; with --dir, --wait waits for its end", e.Dir)
+		t.Code, t.Next = "held", fmt.Sprintf("stop that process, or serve another directory than %s; with --dir, --wait waits until it ends", e.Dir)
 		return t
 	}
 	if e, ok := errors.AsType[*doctor.RefusedError](err); ok {
@@ -66,19 +66,19 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if e, ok := errors.AsType[*serve.StrandedError](err); ok {
-		t.Code, t.Next = "stranded", fmt.Sprintf("get %s to work once more, so that they are followed to their end; where it is gone for good, see State in docs/OPERATIONS.md", e.Launcher)
+		t.Code, t.Next = "stranded", fmt.Sprintf("get %s to work once more, so that the watcher can follow these runs to their end; if it is gone for good, see State in docs/OPERATIONS.md", e.Launcher)
 		return t
 	}
 	if e, ok := errors.AsType[*watcher.OwedError](err); ok {
-		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start it again as it was: it goes on with them; see When something fails in docs/OPERATIONS.md"
+		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start the watcher again as before: it goes on with them; see When something fails in docs/OPERATIONS.md"
 		return t
 	}
 	if errors.Is(err, serve.ErrBetween) {
-		t.Exit, t.Code, t.Next = exitOwed, "owed", "start it again as it was: it goes on with them"
+		t.Exit, t.Code, t.Next = exitOwed, "owed", "start the watcher again as before: it goes on with them"
 		return t
 	}
 	if errors.Is(err, watcher.ErrLeftBehind) {
-		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start it again once the file system or the launcher answers"
+		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start the watcher again when the file system or the launcher answers"
 		return t
 	}
 	if code, next := noLauncher(err); code != "" {
@@ -135,19 +135,19 @@ var troubles = []struct {
 	{errNoState, "no_state", "name another place with --state, --dir or --config"},
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
-	{control.ErrNoQuestion, "no_approval", "watcher approvals shows the questions that wait; what waited may have expired, or been decided by others"},
-	{control.ErrUndecided, "undecided", "see with watcher approvals what waits now"},
-	{control.ErrStranded, "stranded", "bring that site back, which is a Docker engine or a state directory, or give the run up with watcher cancel --abandon"},
-	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
-	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},
+	{control.ErrNoQuestion, "no_approval", "watcher approvals shows the questions that wait; the question may have expired, or somebody else has decided it"},
+	{control.ErrUndecided, "undecided", "watcher approvals shows the questions that wait now"},
+	{control.ErrStranded, "stranded", "bring that site back (a Docker engine or a state directory), or give the run up with watcher cancel --abandon"},
+	{control.ErrNotStranded, "not_stranded", "use watcher cancel without --abandon"},
+	{control.ErrUntaken, "untaken", "try again in a moment; the log says why the watcher waits, or that the next start looks again"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
 	{control.ErrNoEvents, "no_events", "watcher logs --raw shows the ends of its output"},
-	{control.ErrReaders, "readers", "end one of them, or take watcher logs --raw"},
+	{control.ErrReaders, "readers", "end one of them, or use watcher logs --raw"},
 	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
-	{control.ErrNoBudget, "no_budget", "watcher budget shows those of outboxes; a subagent has one where its profile bounds it"},
+	{control.ErrNoBudget, "no_budget", "watcher budget shows the budgets of outboxes; a subagent has a budget only if its profile bounds it"},
 	{control.ErrNoRoutes, "no_routes", "docs/GATEWAY.md shows how to give children a model"},
 	{control.ErrNoReload, "no_reload", "restart it, or start it with --config"},
 	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},
 	{fs.ErrPermission, "permission", "run it as the user of the watcher, or as root"},
-	{journal.ErrOlder, "older_journal", "start this version's watcher once, which brings the journal up to date"},
+	{journal.ErrOlder, "older_journal", "start the watcher of this version once: it brings the journal up to date"},
 }

@@ -19,15 +19,15 @@ type routeTrial struct{ standIn bool }
 func (a *app) gatewayCommand() cli.Command {
 	t := &routeTrial{}
 	return cli.Command{
-		Name: "gateway", Operands: "try ROUTE", Brief: "ask a route's upstream something that costs nothing",
+		Name: "gateway", Operands: "try ROUTE", Brief: "try a route with a question that costs nothing",
 		About: `
-Asks the upstream of one route of the configuration for its models, and says in words what is wrong: the name, TLS, the credential, or a model
-that the route names in full. With --stand-in the upstream is not asked: the gateway answers a message by itself, through a door as a child
-has it, and says what its budget was charged. So a route and its prices can be tried without a key and a network. It is the program
-model-gateway that does this; no watcher has to run.`,
+Asks the upstream of one route of the configuration for its models. If that fails, it names the fault: the host name, TLS, the credential, or
+a model that the route names in full. With --stand-in it does not ask the upstream: the gateway answers a message by itself, through a door like
+a child's, and says how much it charged to the budget. So you can try a route and its prices without a key and a network. The program
+model-gateway does this; no watcher has to run.`,
 		Examples: []string{"watcher gateway try claude --config watcher.yaml --stand-in", "watcher gateway try claude --config watcher.yaml"},
 		Options: append([]cli.Option{
-			{Name: "stand-in", Help: "without the upstream, a key or a network", Set: cli.On(&t.standIn)},
+			{Name: "stand-in", Help: "try the route without its upstream, a key or a network", Set: cli.On(&t.standIn)},
 		}, a.source.options()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			words := args.All()

@@ -15,16 +15,18 @@ func (a *app) gcCommand() cli.Command {
 	return cli.Command{
 		Name: "gc", Brief: "remove workspaces that nothing needs any more",
 		About: `
-Clients make a workspace for each child below workspaces in the outbox, and leave it there. The watcher removes those that are over the rule (retention.workspaces:
-age, number, size of each outbox) once an hour; gc has it look now. A workspace stays while a run uses or reads it or waits for it, while a request or an answer of its
-subagent is in the outbox, and while a session is kept with which the subagent may go on. A workspace that a parent named stays, unless the rule says otherwise.
+Clients make a workspace for each child below workspaces in the outbox, and leave it there. Once an hour the watcher removes the workspaces that
+are over the rule (retention.workspaces: age, number, size of each outbox); gc has it look now. A workspace stays while a run uses it, reads it or
+waits for it, while a request or an answer of its subagent is in the outbox, and while a kept session lets the subagent go on. A workspace that a
+parent named stays, unless the rule says otherwise.
 
-It prints a line for each workspace that the rule is about. What is removed is gone from its place when gc returns; its space follows in small steps.`,
+The command prints a line for each workspace that falls under the rule. When it returns, a removed workspace is gone from its place; the disk
+space follows in small steps.`,
 		Examples: []string{"watcher gc --dry-run", "watcher gc --unused 1d --outbox main"},
 		Options: append([]cli.Option{
-			{Name: "dry-run", Short: "n", Help: "remove nothing, and say what would be", Set: cli.On(&ask.DryRun)},
-			{Name: "unused", Value: "TIME", Help: "those that no run has used for this long, instead of the rule's age", Set: cli.Duration(&ask.Age)},
-			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&ask.Outbox)},
+			{Name: "dry-run", Short: "n", Help: "remove nothing, and say what would be removed", Set: cli.On(&ask.DryRun)},
+			{Name: "unused", Value: "TIME", Help: "use this age instead of the rule's, for workspaces that no run has used since", Set: cli.Duration(&ask.Age)},
+			{Name: "outbox", Value: "NAME", Help: "only workspaces of one outbox", Set: cli.Text(&ask.Outbox)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := onlyOptions("gc", args); err != nil {
@@ -53,7 +55,7 @@ func (a *app) sayCollected(all []control.Workspace, dryRun bool, now time.Time) 
 		return nil
 	}
 	if len(all) == 0 {
-		a.Say("there are no workspaces that the rule is about")
+		a.Say("no workspace falls under the rule")
 		return nil
 	}
 	rows := [][]cli.Cell{cli.Head("OUTBOX", "SUBAGENT", "UNUSED", "DISK", "WHAT")}

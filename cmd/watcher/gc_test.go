@@ -46,7 +46,7 @@ func TestWhatIsSaidOfCollected(t *testing.T) {
 	if strings.Contains(table, "\x1b") || !strings.Contains(note, "2 of 4 would be removed") {
 		t.Errorf("it says %q and %q", table, note)
 	}
-	if table, note = said(nil, nil); table != "" || !strings.Contains(note, "there are no workspaces that the rule is about") {
+	if table, note = said(nil, nil); table != "" || !strings.Contains(note, "no workspace falls under the rule") {
 		t.Errorf("of none it says %q and %q", table, note)
 	}
 	objects, _ := said(all, func(a *app) { a.JSON = true })

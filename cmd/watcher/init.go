@@ -30,19 +30,20 @@ func (a *app) initCommand() cli.Command {
 	return cli.Command{
 		Name: "init", Brief: "write a first configuration for this machine",
 		About: `
-It looks for the agents that this user has (Claude Code, Codex, MassGen) with a key or a login, and tries what makes sandboxes here. The configuration
-that it writes has one outbox, a profile for each agent that it found, and one for the shell. The outbox is made where it is missing. A key
-of the environment is kept for the model gateway in a file of the state directory that no other user can read; a login is read where it is.
+Looks for the agents that this user has (Claude Code, Codex, MassGen) with a key or a login, and tries the launchers of this machine. Then it
+writes a configuration with one outbox, a profile for each agent that it found, and a profile for the shell. It makes the outbox if it is missing.
+It keeps a key of the environment for the model gateway, in a file of the state directory that no other user can read. It leaves a login where
+it is; the gateway reads it there.
 
-On a terminal it asks before it writes. What is there is not replaced, unless --replace says so or you do at the terminal.`,
+On a terminal it asks before it writes. It replaces an existing file only with --replace, or if you say so at the terminal.`,
 		Examples: []string{"watcher init", "watcher init --yes --dir /srv/torno/outbox --file /etc/torno/watcher.yaml"},
 		Options: []cli.Option{
 			{Name: "dir", Value: "DIR", Help: "the outbox; by default ./outbox", Set: cli.Text(&o.dir)},
 			{Name: "file", Value: "FILE", Help: "the configuration to write; by default ./watcher.yaml", Set: cli.Text(&o.file)},
-			{Name: "state", Value: "DIR", Help: "the state directory; by default one of this user's", Set: cli.Text(&o.state)},
+			{Name: "state", Value: "DIR", Help: "the state directory; by default a directory of this user", Set: cli.Text(&o.state)},
 			packagesOption(&o.packages, ""),
 			{Name: "yes", Help: "do not ask whether to write", Set: cli.On(&o.yes)},
-			{Name: "replace", Help: "replace a configuration that is there", Set: cli.On(&o.replace)},
+			{Name: "replace", Help: "replace an existing configuration", Set: cli.On(&o.replace)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := onlyOptions("init", args); err != nil {
@@ -88,7 +89,7 @@ func (a *app) init(ctx context.Context, o initial) error {
 		return cli.Hint(err, "nothing was written; name other places with --file and --state")
 	}
 	if err := a.sayLauncher(ctx, config); err != nil {
-		return cli.Hint(err, "watcher doctor says what is missing on this machine; nothing was written")
+		return cli.Hint(err, "nothing was written; watcher doctor says what this machine lacks")
 	}
 	if err := a.mayWrite(&o); err != nil {
 		return err
@@ -171,15 +172,15 @@ func (a *app) mayWrite(o *initial) error {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
-	case there && !o.replace && (!asks || !a.says(o.file+" is there. Replace it?")):
-		return cli.Hint(fmt.Errorf("%s is there, and nothing was written", o.file), "name another one with --file, or say --replace")
+	case there && !o.replace && (!asks || !a.says(o.file+" exists. Replace it?")):
+		return cli.Hint(fmt.Errorf("%s exists, so nothing was written", o.file), "name another file with --file, or add --replace")
 	case there:
 		o.replace = true
 		return nil
 	case o.yes:
 		return nil
 	case !asks:
-		return &cli.UsageError{Text: "init asks before it writes, and there is no terminal to ask on", Next: "watcher init --yes"}
+		return &cli.UsageError{Text: "init asks before it writes, but there is no terminal to ask on", Next: "watcher init --yes"}
 	case a.says("Write " + o.file + "?"):
 		return nil
 	}
@@ -206,7 +207,7 @@ func write(o initial, text []byte, config configs.Config, found []installed.Agen
 func (a *app) sayWritten(ctx context.Context, o initial, config configs.Config) error {
 	c := &checked{config: config, profiles: config.Profiles}
 	if err := c.examine(ctx, a.machine, a.launchers, config, false); err != nil {
-		return cli.Hint(fmt.Errorf("%s was written, and does not work here yet: %w", o.file, err), "mend it, and look again with watcher check --config "+o.file)
+		return cli.Hint(fmt.Errorf("%s was written, but does not work here yet: %w", o.file, err), "mend it, and look again with watcher check --config "+o.file)
 	}
 	for _, w := range c.warnings {
 		a.Warn(w.String())

@@ -24,7 +24,7 @@ func inShortLine(message string, attrs []slog.Attr) (short string, ok bool) {
 		if of("errors") == "" {
 			return "", true // it was the first choice, and the next line names it
 		}
-		return "profile " + of("profile") + " has " + of("launcher") + ": " + of("because"), true
+		return "profile " + of("profile") + " uses " + of("launcher") + ": " + of("because"), true
 	case "serving":
 		return servingShort(of("outboxes"), attrs), true
 	case "try":
@@ -47,7 +47,7 @@ func servingShort(outboxes string, attrs []slog.Attr) string {
 		case a.Key == "launcher":
 			text += "; with " + said
 		case a.Key == "not_enforced" && said != "":
-			text += " without " + strings.ReplaceAll(said, ",", ", ")
+			text += "; not enforced: " + strings.ReplaceAll(said, ",", ", ")
 		}
 	}
 	return text

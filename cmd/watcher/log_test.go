@@ -100,8 +100,8 @@ func TestAStartFitsTheTerminal(t *testing.T) {
 	chose := []any{"profile", "default", "launcher", "gvisor", "because", "no Docker engine answers"}
 	for want, r := range map[string]slog.Record{
 		"": record(slog.LevelInfo, "chose a launcher", chose...),
-		"12:30:00  info   profile default has gvisor: no Docker engine answers\n": record(slog.LevelInfo, "chose a launcher", append(chose, "errors", errors.New("long\nlong"))...),
-		"12:30:00  info   serving /srv/o; with gvisor without memory, pids\n": record(slog.LevelInfo, "serving", "outboxes", "/srv/o (local-0123456789abcdef)", "state", "/s",
+		"12:30:00  info   profile default uses gvisor: no Docker engine answers\n": record(slog.LevelInfo, "chose a launcher", append(chose, "errors", errors.New("long\nlong"))...),
+		"12:30:00  info   serving /srv/o; with gvisor; not enforced: memory, pids\n": record(slog.LevelInfo, "serving", "outboxes", "/srv/o (local-0123456789abcdef)", "state", "/s",
 			"launcher", "gvisor", "not_enforced", "memory,pids"),
 		"12:30:00  info   try: subagent --outbox /a\\x1b[2J spawn\n": record(slog.LevelInfo, "try", "next", "subagent --outbox /a\x1b[2J spawn"),
 	} {

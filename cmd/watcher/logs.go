@@ -20,16 +20,16 @@ func (a *app) logsCommand() cli.Command {
 	return cli.Command{
 		Name: "logs", Operands: "REF", Brief: "show what happened in a run",
 		About: `
-What the child wrote to its standard output and standard error goes to ours; of an agent, what it says and does. It comes from the
-watcher's own log, which no parent can alter. The log is bounded: where events are missing, their numbers are said. With --json each
-event is an object on a line, as of subagent logs --json. --raw shows instead what the launcher has kept of the output, to the byte,
-while the child runs, and the ends of both streams once it has ended. An interrupt leaves the child alone.
+Prints the child's standard output to standard output, and its standard error to standard error. Of an agent it shows what the agent says and does. All this comes
+from the watcher's own log, which no parent can alter. The log is bounded: if events are missing, the command says their numbers. With
+--json each event is an object on a line, as with subagent logs --json. With --raw it shows the output instead, byte for byte, as far as
+the launcher has kept it; when the child has ended, it shows the ends of both streams. An interrupt leaves the child alone.
 ` + reference,
 		Examples: []string{"watcher logs -f sub_1a2b3c4d", "watcher logs --since 57 --json main/sub_1a2b3c4d", "watcher logs --raw 3f0c >out 2>err"},
 		Options: append([]cli.Option{
-			{Name: "follow", Short: "f", Help: "go on until the child ends; wait for it while it waits", Set: cli.On(&q.Follow)},
+			{Name: "follow", Short: "f", Help: "follow the child until it ends; if it still waits, wait for it", Set: cli.On(&q.Follow)},
 			{Name: "since", Value: "SEQ", Help: "begin after event number SEQ", Set: cli.Number(&q.Since)},
-			{Name: "raw", Help: "the output itself, and no events", Set: cli.On(&raw)},
+			{Name: "raw", Help: "show the output itself, and no events", Set: cli.On(&raw)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			ref, err := oneReference("logs", args)
@@ -37,7 +37,7 @@ while the child runs, and the ends of both streams once it has ended. An interru
 				return 0, err
 			}
 			if q.Since < 0 || raw && q.Since > 0 {
-				return 0, cli.Usage("--since takes the number of an event, and none with --raw")
+				return 0, cli.Usage("--since takes the number of an event, and does not go with --raw")
 			}
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -123,7 +123,7 @@ func (a *app) pass(o control.Output) error {
 		return nil
 	}
 	if o.Gap {
-		a.Say("here some output is missing")
+		a.Say("some output is missing here")
 	}
 	to := a.Out
 	if o.Stream == sandbox.Stderr {

@@ -15,15 +15,16 @@ func (a *app) outboxCommand() cli.Command {
 	return cli.Command{
 		Name: "outbox", Operands: "accept NAME", Brief: "say which outbox a directory is",
 		About: `
-An outbox is its directory, and the name is only what people call it. When the name leads to another directory than before,
-the outbox is not served, and what runs of it is left alone: perhaps a file system is not mounted. Mount it, and the watcher
-goes on by itself. Where that directory is right, say what it is:
+An outbox is its directory; the name is only for people. If the name leads to another directory than before, the watcher
+does not serve the outbox, and leaves its running children alone: perhaps a file system is not mounted. Mount it, and the
+watcher goes on by itself. If the other directory is right, choose one of these:
 
 --same  The outbox lies there from now on, for example because it was moved or restored from a backup. Its runs go on; a run
         whose request is not there is ended.
---new   It is another outbox of that name. What is unfinished of the earlier one is ended and answered nowhere.
+--new   This is another outbox with the same name. The watcher ends all unfinished runs of the earlier outbox, and answers
+        them nowhere.
 
-watcher ps and the log say which outbox waits for a decision. The watcher has to run: it holds the directory that is meant.`,
+watcher ps and the log say which outbox waits for a decision. The watcher has to run: it holds the directory in question.`,
 		Examples: []string{"watcher outbox accept main --same", "watcher outbox accept --config /etc/torno/watcher.yaml main --new"},
 		Options: append([]cli.Option{
 			{Name: "same", Help: "the outbox lies in this directory from now on", Set: cli.On(&same)},
@@ -60,10 +61,10 @@ func (a *app) accept(ctx context.Context, outbox string, as control.Identity) er
 	case a.JSON:
 		return a.Out.Object(accepted)
 	}
-	what := "the outbox as it was"
+	what := "the same outbox as before"
 	if as == control.New {
-		what = "an outbox of its own"
+		what = "another outbox"
 	}
-	a.Say("%s is %s, with the id %s; it is served in a moment", cli.OneLine(accepted.Dir), what, accepted.ID)
+	a.Say("%s is %s, with the id %s; the watcher serves it in a moment", cli.OneLine(accepted.Dir), what, accepted.ID)
 	return nil
 }

@@ -17,20 +17,22 @@ func (a *app) psCommand() cli.Command {
 	return cli.Command{
 		Name: "ps", Brief: "list runs",
 		About: `
-The newest run comes first. Without a running watcher the journal is shown. Where a run has a model, SPENT says what it has spent on
-it so far, in money where the model has a price. DISK is what its workspace holds, or held at its end. PARENT is the subagent with whose run a run ends, where there is one.
+The newest run comes first. If no watcher runs, the command shows the journal. If a run has a model, SPENT says how much the run has
+spent on it so far, in money if the model has a price. DISK is the size of the workspace, now or at the run's end. PARENT, if there
+is one, is a subagent: when its run ends, this run ends too.
 
---pool lists the sandboxes that were made ahead of runs instead: for each profile of an outbox, and each set of directories that mounts
-appear in, how many are ready and wanted, the memory that they take, how many runs found one ready and how many did not.`,
+--pool lists the sandboxes that were made ahead of runs instead. For each profile of an outbox, and each set of directories where mounts
+appear (AT), it says how many sandboxes are ready and wanted, the memory that they take, how many runs found a ready one (USED) and how
+many found none (MISSED).`,
 		Examples: []string{"watcher ps", "watcher ps --pool", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{
-			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
+			{Name: "all", Short: "a", Help: "also runs that have ended", Set: cli.On(&q.All)},
 			{Name: "quiet", Short: "q", Help: "print keys only", Set: cli.On(&quiet)},
-			{Name: "names", Help: "print subagents and keys only, each once, as a shell completes them", Set: cli.On(&names)},
-			{Name: "watch", Short: "w", Help: "go on: repaint a terminal; print a run elsewhere when it stands elsewhere than before", Set: cli.On(&watch)},
-			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&q.Outbox)},
-			{Name: "pool", Help: "list the sandboxes that were made ahead instead of runs", Set: cli.On(&pool)},
-			{Name: "limit", Value: "N", Help: "at most so many; by default 1000", Set: cli.Number(&q.Limit)},
+			{Name: "names", Help: "print only subagents and keys, each once, for the completion of a shell", Set: cli.On(&names)},
+			{Name: "watch", Short: "w", Help: "go on: repaint a terminal; elsewhere print a run when it is new or its state has changed", Set: cli.On(&watch)},
+			{Name: "outbox", Value: "NAME", Help: "only runs of one outbox", Set: cli.Text(&q.Outbox)},
+			{Name: "pool", Help: "list the sandboxes that were made ahead, instead of runs", Set: cli.On(&pool)},
+			{Name: "limit", Value: "N", Help: "at most N runs; by default 1000", Set: cli.Number(&q.Limit)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := onlyOptions("ps", args); err != nil {
@@ -99,12 +101,12 @@ func (a *app) list(runs []control.Run, q control.Query, quiet bool) error {
 	case len(runs) == 0 && q.All:
 		a.Say("there are no runs")
 	case len(runs) == 0:
-		a.Say("nothing runs; watcher ps -a shows what has ended")
+		a.Say("nothing runs; watcher ps -a also shows runs that have ended")
 	default:
 		a.table(runs, time.Now())
 	}
 	if len(runs) == q.Limit {
-		a.Say("there may be more than %d; see --limit", q.Limit)
+		a.Say("there may be more than %d runs; see --limit", q.Limit)
 	}
 	return nil
 }

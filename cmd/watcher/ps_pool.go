@@ -53,7 +53,7 @@ func (a *app) sayPools(pools []control.Pool) {
 		if pool.Off != "" {
 			a.Say("%s makes no sandboxes ahead: %s", pool.Launcher, cli.OneLine(pool.Off))
 		} else if len(pool.Shelves) == 0 {
-			a.Say("%s has none ready; the next request that can have one opens a shelf", pool.Launcher)
+			a.Say("%s has no sandboxes ready; after the next request that can use one, the watcher makes some", pool.Launcher)
 		}
 		for _, shelf := range pool.Shelves {
 			if shelf.Trouble != "" {

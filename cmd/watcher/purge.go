@@ -20,11 +20,12 @@ import (
 func (a *app) purgeCommand() cli.Command {
 	var yes bool
 	return cli.Command{
-		Name: "purge", Brief: "remove what an installation has with its launchers",
+		Name: "purge", Brief: "remove everything that an installation has with its launchers",
 		About: `
-Everything that carries the installation's id is removed: sandboxes with what runs in them, volumes, images, mounts and
-staging directories. The model gateway that the watcher kept is told to end. Nothing else is touched. The journal stays, so that no request runs a second time; to forget it too,
-remove the state directory afterwards. While a watcher runs there, nothing is done.`,
+Removes everything that carries the installation's id: sandboxes with their processes, volumes, images, mounts and staging
+directories. It also tells the watcher's own model gateway to end. It touches nothing else. The journal stays, so that no
+request runs a second time; to forget the journal too, remove the state directory afterwards. While a watcher runs there,
+the command does nothing.`,
 		Examples: []string{"watcher purge --dir ./outbox", "watcher purge --config /etc/torno/watcher.yaml --yes"},
 		Options: append([]cli.Option{
 			{Name: "yes", Help: "do not ask", Set: cli.On(&yes)},
@@ -68,7 +69,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 		a.Say("%d runs were ended with their sandboxes; the next watcher of this state directory answers them", installation.Ended)
 	}
 	if err != nil {
-		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows what is left", installation.ID))
+		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows the remains", installation.ID))
 	}
 	if a.JSON {
 		return a.Out.Object(map[string]any{"purged": installation.ID, "state": state, "gateway": config.Gateway.State})
@@ -83,7 +84,7 @@ func (a *app) confirm(i *serve.Installation, yes bool) error {
 	case yes:
 		return nil
 	case !cli.IsTerminal(a.In) || a.JSON:
-		return &cli.UsageError{Text: "purge asks before it removes anything, and there is no terminal to ask on", Next: "watcher purge --yes" + a.source.again()}
+		return &cli.UsageError{Text: "purge asks before it removes anything, but there is no terminal to ask on", Next: "watcher purge --yes" + a.source.again()}
 	}
 	if a.says(fmt.Sprintf("Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher?", i.ID, i.State)) {
 		return nil

@@ -15,10 +15,11 @@ import (
 func (a *app) reloadCommand() cli.Command {
 	var atMost time.Duration
 	return cli.Command{
-		Name: "reload", Brief: "have the configuration read again, and wait for the result",
+		Name: "reload", Brief: "have the watcher read its configuration again, and wait for the result",
 		About: `
-Does what a HUP does, and returns when the new configuration is served, or with the reason why nothing of it is taken: then the
-earlier one is served on. While an engine hangs that the new one needs, it waits; an interrupt leaves, and the reload goes on.`,
+Does the same as a HUP, and returns when the watcher serves the new configuration. If the watcher takes nothing of it, the command
+says why; the watcher then goes on with the earlier configuration. While an engine hangs that the new configuration needs, the command
+waits. An interrupt ends only the command; the reload goes on.`,
 		Examples: []string{"watcher reload", "watcher reload --config /etc/torno/watcher.yaml"},
 		Options: append([]cli.Option{
 			{Name: "timeout", Value: "TIME", Help: "wait no longer than this; the reload goes on", Set: cli.Duration(&atMost)},
@@ -56,11 +57,11 @@ func (a *app) reload(ctx context.Context) (int, error) {
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return 0, cli.Hint(fmt.Errorf("the reload is not done yet, and goes on: %w", err), "the watcher's log says what it waits for")
+		return 0, cli.Hint(fmt.Errorf("the reload is not done yet, and goes on: %w", err), "the watcher's log says why it waits")
 	case err != nil:
 		return 0, err
 	case result.Error != "":
-		return 0, cli.Hint(fmt.Errorf("nothing of the configuration is taken, and the earlier one is served on: %s", result.Error),
+		return 0, cli.Hint(fmt.Errorf("the watcher takes nothing of the new configuration, and goes on with the earlier one: %s", result.Error),
 			"mend it, look at it with watcher check, and reload again")
 	case a.JSON:
 		return exitOK, a.Out.Object(result)
@@ -69,7 +70,7 @@ func (a *app) reload(ctx context.Context) (int, error) {
 		fmt.Fprintln(a.Out, cli.OneLine(change))
 	}
 	if len(result.Changes) == 0 {
-		a.Say("the configuration is as it was")
+		a.Say("the configuration has not changed")
 	}
 	return exitOK, nil
 }

@@ -17,21 +17,23 @@ func (a *app) runCommand() cli.Command {
 	return cli.Command{
 		Name: "run", Operands: "[-- COMMAND…]", Brief: "serve outboxes",
 		About: `
-With --config everything is said by the file. With --dir one directory is served: it is made if it is missing, and
-workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is what a child runs; its elements may hold
+With --config the file decides everything. With --dir the watcher serves one directory: it makes the directory if it is missing,
+and workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is the command of a child; its words may hold
 {{.Task}} {{.TaskFile}} {{.Config}} {{.AnswerFile}} {{.Workspace}} {{.SubagentID}} {{.RequestID}} {{.Model}} {{.SessionID}},
-each put in as it is, never through a shell. Without COMMAND the task is run with /bin/sh -c.
+each is put in as it is, never through a shell. Without COMMAND the task runs with /bin/sh -c.
 
-With --agent a child is Claude Code, Codex or MassGen, as it is installed here, and the task is its prompt. The credential is the variable that
-the agent itself reads (ANTHROPIC_API_KEY; CODEX_API_KEY or OPENAI_API_KEY), or the login in your home. MassGen wants --model too, unless requests name one. It goes to the model
-gateway alone, which speaks for the children; a key is kept for it in a file of the state directory. COMMAND is then the agent's
-program and arguments of yours.
+With --agent a child is Claude Code, Codex or MassGen, as installed here, and the task is its prompt. The credential is the
+variable that the agent itself reads (ANTHROPIC_API_KEY; CODEX_API_KEY or OPENAI_API_KEY), or the login in your home. Only the
+model gateway gets the credential, and it speaks for the children; a file of the state directory keeps a key for the gateway.
+MassGen also needs --model, unless requests name a model. COMMAND is then the agent's program with your own arguments.
 
-TERM or INT: nothing new is taken, children are drained or ended as shutdown says, every request gets its response. Once more: what
-still runs is killed. With --keep-running, or shutdown.running: keep, children outlive the watcher and the next one takes
-them over, for an upgrade. HUP: the configuration is read again; what changed is said, no run is lost, and a configuration
-with a mistake changes nothing. With --dir there is none: HUP is like TERM, and so is a terminal, or a reader of the log,
-that goes away, except where HUP is ignored as nohup does.`,
+TERM or INT: the watcher takes nothing new, waits for children or ends them as shutdown says, and answers every request. A second
+signal kills the children that still run. With --keep-running, or shutdown.running: keep, children outlive the watcher, and the
+next watcher takes them over, for an upgrade.
+
+HUP: the watcher reads the configuration again, and says what changed. No run is lost, and a configuration with a mistake
+changes nothing. With --dir there is no configuration: HUP is then like TERM. So is the end of the terminal, or of the
+reader of the log, unless HUP is ignored, as nohup does.`,
 		Examples: []string{
 			"watcher run --dir ./outbox",
 			"watcher run --dir ./outbox --read ~/src --image python:3.13-slim --max-running 4",
@@ -42,7 +44,7 @@ that goes away, except where HUP is ignored as nohup does.`,
 		Options: append(a.source.options(), cli.Option{
 			Name: "keep-running", Help: "when told to stop, leave children to the next watcher", Set: cli.On(&keep),
 		}, cli.Option{
-			Name: "wait", Help: "with --dir: where another watcher serves the outbox, wait until it ends", Set: cli.On(&wait),
+			Name: "wait", Help: "with --dir: if another watcher serves the outbox, wait until it ends", Set: cli.On(&wait),
 		}),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := noWords("run", args); err != nil {

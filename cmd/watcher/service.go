@@ -28,17 +28,17 @@ func (a *app) serviceCommand() cli.Command {
 	return cli.Command{
 		Name: "service", Operands: "install|uninstall|status", Brief: "make the watcher a service of this machine",
 		About: `
-install    writes the unit of systemd for this program where it lies now, enables it and starts it. The configuration has to be
-           there, and to load: /etc/torno/watcher.yaml, with --user ~/.config/torno/watcher.yaml.
+install    writes the systemd unit for this program in its present place, enables the unit and starts it. The configuration must
+           exist and load: /etc/torno/watcher.yaml, with --user ~/.config/torno/watcher.yaml.
 uninstall  stops the service and removes its unit. Children end or go on, as the configuration's shutdown says. Configuration and state stay.
-status     says whether the unit is there and of this version, and what the manager says of it.
+status     says whether the unit is there and is of this version, and shows the report of the service manager.
 
-With --user it is a service of one person, with control groups that are delegated to it. It ends with that person's last login unless
-lingering is on: loginctl enable-linger. On a Mac the service keeps the Linux machine up in which the watcher lives; that
-has not been tried on a Mac yet. A file that this command did not write is never replaced or removed.`,
+With --user it is a service of one user, with control groups that are delegated to it. It ends with that user's last login unless
+lingering is on: loginctl enable-linger. On a Mac the service keeps up the Linux machine where the watcher lives; this has not been
+tried on a Mac yet. The command never replaces or removes a file that it did not write.`,
 		Examples: []string{"sudo watcher service install", "watcher service install --user", "watcher service install --print"},
 		Options: []cli.Option{
-			{Name: "user", Help: "a service of one person, without root", Set: cli.On(&o.user)},
+			{Name: "user", Help: "a service of one user, without root", Set: cli.On(&o.user)},
 			{Name: "config", Value: "FILE", Help: "the configuration, instead of the usual one", Set: cli.Text(&o.config)},
 			{Name: "print", Help: "only show what would be written and run", Set: cli.On(&o.print)},
 		},
@@ -70,7 +70,7 @@ func (a *app) servicePlan(o serviceOptions) (service.Plan, error) {
 		}
 	}
 	if o.user && m.Home == "" {
-		return service.Plan{}, errors.New("HOME is not set, and the unit of a user goes there")
+		return service.Plan{}, errors.New("HOME is not set, but the unit of a user goes there")
 	}
 	return service.For(m)
 }
@@ -111,8 +111,8 @@ func (a *app) mayServe(config string, person bool) error {
 		return err
 	}
 	if _, err := trust.Places().Follow(own); err != nil { // it is not enough to trust the program's owner: the service runs as root
-		return cli.Hint(fmt.Errorf("it would be a service of another user's: %w", err),
-			"have the program where only you and root may write: sudo make install")
+		return cli.Hint(fmt.Errorf("another user could take over the service: %w", err),
+			"put the program where only you and root may write: sudo make install")
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (a *app) serviceStatus(ctx context.Context, plan service.Plan, show bool) e
 }
 
 func ownFile(err error) error {
-	return cli.Hint(err, "if it is in the way, move it away; a package's own unit needs no install: systemctl enable --now torno-watcher")
+	return cli.Hint(err, "if this file is in the way, move it away; a package's own unit needs no install: systemctl enable --now torno-watcher")
 }
 
 func (a *app) printCommands(commands [][]string) error {

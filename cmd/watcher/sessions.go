@@ -12,16 +12,18 @@ import (
 
 func (a *app) sessionsCommand() cli.Command {
 	return cli.Command{
-		Name: "sessions", Operands: "[list | export ID | remove ID…]", Brief: "see, copy or remove what agents need to go on",
+		Name: "sessions", Operands: "[list | export ID | remove ID…]", Brief: "list, copy or remove the sessions that agents need to go on",
 		About: `
-When an agent's run ends, what it needs to go on with its conversation is kept in the state directory, of each subagent of an outbox the
-last session: subagent continue goes on with it. Sessions are kept as long as runs are (retention.age), at most 1000 of them and 1 GiB; the
-oldest go first, of the outbox that has the most. They hold what the agent was told, said and read. What is in one, only its agent knows: a child has written it, so
-look at an export as at any file of a stranger's.
+When an agent's run ends, the watcher keeps its session in the state directory: the agent needs it to go on with its conversation, as
+subagent continue asks it to. The watcher keeps the last session of each subagent of an outbox, as long as it keeps runs
+(retention.age), at most 1000 sessions and 1 GiB. The oldest go first, from the outbox that has the most.
 
-list    shows them; without a word too
-export  writes one to standard output: a line of JSON that says what it is, in gzip with the agent's files
-remove  removes them; a subagent whose session is removed begins anew`,
+Sessions hold all that the agent was told, said and read. Only the agent knows the contents of its session: a child has written it, so
+treat an export like any file from a stranger.
+
+list    shows the sessions; the command without an operand does the same
+export  writes one session to standard output: a gzip file: a line of JSON that describes it, then the agent's files
+remove  removes sessions; a subagent without its session begins anew`,
 		Examples: []string{"watcher sessions", "watcher sessions export session-0123456789abcdef0123456789abcdef > kept.gz"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -70,7 +72,7 @@ func (a *app) listSessions(state string) error {
 // exportSession writes a session to standard output. It refuses a terminal, because a child has written the bytes.
 func (a *app) exportSession(state, id string) error {
 	if a.Out.Terminal {
-		return cli.Hint(errors.New("a session is no text for a terminal"), "send it to a file: watcher sessions export "+id+" > FILE")
+		return cli.Hint(errors.New("a session is not text for a terminal"), "send it to a file: watcher sessions export "+id+" > FILE")
 	}
 	_, err := session.Export(state, id, a.Out)
 	return withNext(err)
@@ -86,7 +88,7 @@ func (a *app) removeSessions(state string, ids []string) error {
 
 func withNext(err error) error {
 	if errors.Is(err, session.ErrNone) {
-		return cli.Hint(err, "watcher sessions lists those that are kept")
+		return cli.Hint(err, "watcher sessions lists the sessions that are kept")
 	}
 	return err
 }

@@ -15,11 +15,11 @@ import (
 
 // reference is the help text about operands called REF.
 const reference = `
-REF is a subagent, of whose runs it means the newest, OUTBOX/SUBAGENT, or the beginning of a run's key.`
+REF names a run: by its subagent (the newest run of it), by OUTBOX/SUBAGENT, or by the beginning of the run's key.`
 
 func (a *app) showCommand() cli.Command {
 	return cli.Command{
-		Name: "show", Operands: "REF", Brief: "show all about a run",
+		Name: "show", Operands: "REF", Brief: "show everything about a run",
 		About:    reference,
 		Examples: []string{"watcher show sub_1a2b3c4d", "watcher show --json main/sub_1a2b3c4d"},
 		Options:  a.source.place(),
@@ -77,7 +77,7 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	}
 	if r.Stranded != "" && r.State != delegation.StateEnded {
 		add("because", r.Stranded)
-		add("next", "bring its site back, which is a Docker engine or a state directory; watcher cancel --abandon gives the run up and leaves what may still run there")
+		add("next", "bring its site back (a Docker engine or a state directory); or give the run up with watcher cancel --abandon, which leaves alone any process that may still run there")
 	}
 	if r.Unserved != "" && r.State != delegation.StateEnded {
 		add("not served", r.Unserved)
@@ -160,9 +160,9 @@ func parentInFull(r control.Run) string {
 	case r.Parent == "":
 		return ""
 	case r.ParentRun == "":
-		return r.Parent + ", which no run of this outbox was"
+		return r.Parent + ", but this outbox had no run of that subagent"
 	}
-	return fmt.Sprintf("%s, run %s; it stands at depth %d", r.Parent, r.ParentRun[:min(shownKey, len(r.ParentRun))], r.Depth)
+	return fmt.Sprintf("%s, run %s; this run is at depth %d", r.Parent, r.ParentRun[:min(shownKey, len(r.ParentRun))], r.Depth)
 }
 
 // attested tells whether the host looked at the sandbox before the agent ran, and if not, why.
@@ -173,7 +173,7 @@ func attested(a *sandbox.Attestation) string {
 	case !a.Attested:
 		return "no: " + a.Why
 	}
-	return "yes, by the host; what follows is what it saw before the agent ran"
+	return "yes, by the host; it saw the following before the agent ran"
 }
 
 func moment(t time.Time) string {

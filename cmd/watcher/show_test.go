@@ -16,7 +16,7 @@ func TestShowTellsWhoDecidedWhat(t *testing.T) {
 	for _, row := range facts(control.Run{Questions: []control.Asked{
 		{Approval: 1, Tool: "Read", Outcome: approval.Granted, By: approval.ByPolicy},
 		{Approval: 2, Tool: "Bash", Arguments: "{\"command\":\"a\nb\"}", AskedAt: at(5), Outcome: approval.Granted, By: approval.ByOperator, DecidedAt: at(9)},
-		{Approval: 3, Tool: "Bash", Arguments: "{}", AskedAt: at(10), Outcome: approval.Declined, By: approval.ByTime, DecidedAt: at(20), Why: "nobody decided in time"},
+		{Approval: 3, Tool: "Bash", Arguments: "{}", AskedAt: at(10), Outcome: approval.Declined, By: approval.ByTime, DecidedAt: at(20), Why: "no decision came in time"},
 		{Approval: 4, Tool: "Edit", Arguments: "{}", AskedAt: at(30)},
 	}}) {
 		if strings.HasPrefix(row[0].Text, "question") {
@@ -25,7 +25,7 @@ func TestShowTellsWhoDecidedWhat(t *testing.T) {
 	}
 	want := []string{
 		`question 2: Bash {"command":"a b"}, asked 15:04:05, approved by the operator 15:04:09`,
-		`question 3: Bash {}, asked 15:04:10, expired 15:04:20: nobody decided in time`,
+		`question 3: Bash {}, asked 15:04:10, expired 15:04:20: no decision came in time`,
 		`question 4: Edit {}, asked 15:04:30, not decided`,
 		`questions: the policy allowed 1; --json lists them`,
 	}

@@ -28,17 +28,17 @@ type source struct {
 // options returns the options of commands that need a configuration.
 func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
-		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
-		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
+		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below ROOT; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
+		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below ROOT; may be repeated", Set: cli.List(&s.local.Read)},
 		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox), Words: append(s.launchers.Names(), configs.SandboxAuto)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
-		{Name: "pull", Help: "with --image: fetch it where it is missing", Set: cli.On(&s.local.Pull)},
-		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
+		{Name: "pull", Help: "with --image: fetch the image if it is missing", Set: cli.On(&s.local.Pull)},
+		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children see, read-only, such as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
 		packagesOption(&s.local.Packages, "with --dir: "),
-		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude, codex or massgen, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
-		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
+		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude, codex or massgen, as installed on this machine for this user, with this user's key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
+		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default the model of the request, or the agent's own choice", Set: cli.Text(&s.model)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
-		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept), Words: acceptable()},
+		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce LIMIT: memory or pids; may be repeated", Set: cli.List(&s.local.Accept), Words: acceptable()},
 	}...)
 }
 
@@ -107,7 +107,7 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 	s.local.Command = args.Behind
 	switch {
 	case s.config == "" && s.local.Dir == "":
-		return configs.Config{}, nil, &cli.UsageError{Text: "what is to be served?", Next: "name a directory with --dir DIR, or a configuration with --config FILE"}
+		return configs.Config{}, nil, &cli.UsageError{Text: "neither --dir nor --config is given", Next: "name a directory with --dir DIR, or a configuration with --config FILE"}
 	case s.config == "":
 		if err := s.findAgent(); err != nil {
 			return configs.Config{}, nil, err
@@ -115,9 +115,9 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 		c, warnings, err := configs.Local(s.launchers, s.local)
 		return c, warnings, asConfigError(err, "these flags")
 	case s.local.Dir != "":
-		return configs.Config{}, nil, cli.Usage("--config and --dir are two ways to say the same; use one of them")
+		return configs.Config{}, nil, cli.Usage("--config and --dir do not go together; use one of them")
 	case s.flagsOfDir() != "":
-		return configs.Config{}, nil, cli.Usage("%s: this goes with --dir; the configuration %s says it itself", s.flagsOfDir(), s.config)
+		return configs.Config{}, nil, cli.Usage("%s: this goes with --dir; here the configuration %s decides it", s.flagsOfDir(), s.config)
 	}
 	c, warnings, err := configs.Load(s.launchers, s.config)
 	return c, warnings, asConfigError(err, s.config)
@@ -129,8 +129,8 @@ func noWords(command string, args cli.Args) error {
 		return nil
 	}
 	return &cli.UsageError{
-		Text: "there is an operand too many: " + cli.OneLine(args.Words[0]),
-		Next: "the outbox is named with --dir, and the child's command stands after --: watcher " + command + " --dir DIR -- COMMAND…",
+		Text: "there is one operand too many: " + cli.OneLine(args.Words[0]),
+		Next: "name the outbox with --dir, and put the child's command after --: watcher " + command + " --dir DIR -- COMMAND…",
 	}
 }
 

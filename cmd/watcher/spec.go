@@ -19,16 +19,16 @@ import (
 func (a *app) specCommand() cli.Command {
 	var outbox string
 	return cli.Command{
-		Name: "spec", Operands: "REQUEST.json [-- COMMAND…]", Brief: "print what a request would become",
+		Name: "spec", Operands: "REQUEST.json [-- COMMAND…]", Brief: "print the sandbox that a request would get",
 		About: `
-The request is read and compiled as the watcher does it, and the sandbox that it would get is printed as JSON; nothing is
-started, and no path of the request is looked at. A request that would be refused is explained. - reads standard input.`,
+Reads and compiles the request as the watcher does, and prints the sandbox that the request would get, as JSON. It starts nothing,
+and looks at no path of the request. If the request would be refused, it says why. - reads standard input.`,
 		Examples: []string{
 			"watcher spec --config watcher.yaml outbox/request_sub_1.json",
 			"watcher spec --dir ./outbox request.json | jq .mounts",
 		},
 		Options: append([]cli.Option{
-			{Name: "outbox", Value: "NAME", Help: "in which outbox the request would lie; needed where there are several", Set: cli.Text(&outbox)},
+			{Name: "outbox", Value: "NAME", Help: "the outbox of the request; needed if there are several outboxes", Set: cli.Text(&outbox)},
 		}, a.source.options()...),
 		Run: func(_ context.Context, args cli.Args) (int, error) {
 			if len(args.Words) != 1 {
@@ -84,7 +84,7 @@ func outboxNamed(config configs.Config, name string) (int, error) {
 		names = append(names, o.Name)
 	}
 	if name == "" {
-		return 0, cli.Usage("in which outbox would the request lie? say --outbox NAME")
+		return 0, cli.Usage("which outbox is the request for? say --outbox NAME")
 	}
 	return 0, cli.Unknown("outbox", name, names)
 }

@@ -21,11 +21,11 @@ const topRuns = 200
 
 func (a *app) topCommand() cli.Command {
 	return cli.Command{
-		Name: "top", Brief: "watch what runs and what waits",
+		Name: "top", Brief: "watch running and waiting runs",
 		About: `
-What runs, what waits, the limits, what was spent, and the last lines of the chosen child, once a second. Up and down choose a run, c ends
-it as watcher cancel does, p shows what it asks and lets you decide, a shows ended ones too, q leaves. Where standard output is no terminal, all
-of it is printed once, without the child's lines.`,
+Shows, once a second, the running and waiting runs, the limits, the spending, and the last lines of the chosen child. Up and down choose a
+run. c ends it, as watcher cancel does. p shows its question and lets you decide. a also shows runs that have ended. q leaves. If standard
+output is not a terminal, the command prints everything once, without the child's lines.`,
 		Examples: []string{"watcher top", "watcher top --dir ./outbox | head"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -159,7 +159,7 @@ func (l *live) see(seen looked) {
 	}
 	l.shown.status, l.shown.runs, l.shown.questions = seen.status, seen.runs, seen.questions
 	if q := l.shown.deciding; q != nil && !l.shown.waits(*q) {
-		l.shown.deciding, l.shown.said = nil, "that question waits no more"
+		l.shown.deciding, l.shown.said = nil, "that question no longer waits"
 	}
 	if len(l.shown.runs) == 0 {
 		l.shown.chosen, l.shown.asking = "", false

@@ -44,7 +44,7 @@ type screen struct {
 func openScreen(in io.Reader, out *cli.Output) (*screen, error) {
 	file, ok := in.(*os.File)
 	if !ok {
-		return nil, errors.New("standard input is no terminal")
+		return nil, errors.New("standard input is not a terminal")
 	}
 	before, err := term.MakeRaw(int(file.Fd()))
 	if err != nil {

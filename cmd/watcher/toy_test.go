@@ -135,8 +135,8 @@ func TestALauncherIsAFolderAndALine(t *testing.T) {
 	}
 	for keys, want := range map[string]string{
 		"toy: {colour: RED}\n":           `toy.colour: "RED" is no colour`,
-		"toy: {color: red}\n":            "toy.color: is no known key; did you mean colour?",
-		"toyy: {}\n":                     "toyy: is no known key; did you mean toy?",
+		"toy: {color: red}\n":            "toy.color: is not a known key; did you mean colour?",
+		"toyy: {}\n":                     "toyy: is not a known key; did you mean toy?",
 		"toy: {room: 2KiB}\n":            "toy.room: ",
 		"toy: {engine: \"tcp://1:1\"}\n": `toy.engine: "tcp://1:1" is no socket`,
 	} {

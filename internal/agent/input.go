@@ -57,9 +57,9 @@ func DecodeInput(text []byte) (Input, error) {
 func (in Input) check() error {
 	switch {
 	case in.N < 1:
-		return fmt.Errorf("input %d has no number from 1", in.N)
+		return fmt.Errorf("input %d: the first input has the number 1", in.N)
 	case in.Kind != Message && in.Kind != Interrupt:
-		return fmt.Errorf("input of kind %.40q is none", in.Kind)
+		return fmt.Errorf("%.40q is not a kind of input", in.Kind)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (l Line) Check() error {
 	case depth(l.tool().Input) > maxDepth:
 		return fmt.Errorf("a tool's input is nested more than %d levels deep", maxDepth)
 	case !l.Kind.isKnown():
-		return fmt.Errorf("type %.40q is none", l.Kind)
+		return fmt.Errorf("%.40q is not a type of line", l.Kind)
 	case (l.Tool != nil) != called:
 		return fmt.Errorf("%s and a tool do not go together, or the tool is missing", l.Kind)
 	case (l.Tokens != nil) != (l.Kind == Usage):

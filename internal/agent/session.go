@@ -29,13 +29,13 @@ type Part struct {
 func (p *Part) check() error {
 	switch {
 	case p.Bundle < 1 || p.Bundle > MaxBundles:
-		return fmt.Errorf("a bundle's number is %d, and 1 to %d there are", p.Bundle, MaxBundles)
+		return fmt.Errorf("a bundle's number is %d; it must be 1 to %d", p.Bundle, MaxBundles)
 	case len(p.Data) == 0 || len(p.Data) > MaxPart:
 		return fmt.Errorf("a part of %d bytes is empty or longer than %d", len(p.Data), MaxPart)
 	case p.Offset < 0 || p.Offset > MaxBundle-int64(len(p.Data)):
 		return fmt.Errorf("a part at %d is not within the %d bytes of a bundle", p.Offset, MaxBundle)
 	case len(p.Version) > maxVersion || p.Version != "" && !p.Last:
-		return errors.New("a version is too long, or not with the last part")
+		return errors.New("a version is too long, or comes before the last part")
 	}
 	for _, c := range []byte(p.Version) {
 		if c < '!' || c > '~' {

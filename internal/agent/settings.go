@@ -41,7 +41,7 @@ const (
 // DecodeSettings reads settings strictly.
 func DecodeSettings(text []byte) (s Settings, err error) {
 	if len(text) > MaxSettings {
-		return s, fmt.Errorf("they have %d bytes, and at most %d are taken", len(text), MaxSettings)
+		return s, fmt.Errorf("they have %d bytes; at most %d are allowed", len(text), MaxSettings)
 	}
 	if err := strictjson.Decode(text, &s); err != nil {
 		return s, errors.New(strings.TrimPrefix(err.Error(), "json: "))
@@ -59,7 +59,7 @@ func (s Settings) check() error {
 	}
 	for _, rule := range rules {
 		if !isRule(rule) {
-			return fmt.Errorf("%.100q is no rule for tools, such as Read or Bash(git log:*)", rule)
+			return fmt.Errorf("%.100q is not a rule for tools, such as Read or Bash(git log:*)", rule)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {

@@ -75,7 +75,7 @@ var telling = []string{"command", "file_path", "path", "url", "query", "pattern"
 // brief describes a call in one line.
 func brief(t Tool) string {
 	if t.Cut {
-		return "(what it was given is too long to be shown)"
+		return "(its input is too long to show)"
 	}
 	text := string(t.Input)
 	var members map[string]json.RawMessage

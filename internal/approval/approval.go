@@ -48,11 +48,11 @@ type Decision struct {
 // These errors say why a decision is not applied.
 var (
 	ErrNone    = errors.New("there is no such approval")
-	ErrUsed    = errors.New("it was decided before, and an approval is used once")
-	ErrOther   = errors.New("it is about another call than the one that was seen")
+	ErrUsed    = errors.New("it was already decided, and an approval can be used only once")
+	ErrOther   = errors.New("it is about another call than the call that was seen")
 	ErrExpired = errors.New("it has expired")
-	ErrChanged = errors.New("what the run may do was changed since it was asked")
-	ErrForeign = errors.New("the policy has others decide")
+	ErrChanged = errors.New("the run's permissions have changed since the question")
+	ErrForeign = errors.New("the policy lets only others decide")
 )
 
 // Decide applies a decision. bound is the binding that is valid now: a grant needs it to equal the approval's own
@@ -88,7 +88,7 @@ func (a *Approval) Expire(now time.Duration) bool {
 	if a.Outcome != "" || now < a.Expires {
 		return false
 	}
-	a.end(Declined, ByTime, "nobody decided in time", now)
+	a.end(Declined, ByTime, "no decision came in time", now)
 	return true
 }
 

@@ -36,7 +36,7 @@ func Canonical(arguments []byte) ([]byte, error) {
 		return nil, errors.New("something follows the arguments")
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return nil, errors.New("the arguments are no object")
+		return nil, errors.New("the arguments are not an object")
 	}
 	var out bytes.Buffer
 	to := json.NewEncoder(&out)
@@ -79,7 +79,7 @@ func readObject(from *json.Decoder, depth int) (any, error) {
 		}
 		name, _ := token.(string) // the decoder accepts only texts as names
 		if _, twice := object[name]; twice {
-			return nil, fmt.Errorf("the member %.40q is there twice", name)
+			return nil, fmt.Errorf("the member %.40q appears twice", name)
 		}
 		if object[name], err = read(from, depth+1); err != nil {
 			return nil, err

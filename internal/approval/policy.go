@@ -86,20 +86,20 @@ func (r Rule) Check() error {
 	case r.Tool == "":
 		return errors.New("it names no tool")
 	case r.Tool == "*" || star >= 0 && star != len(r.Tool)-1:
-		return errors.New("a star stands at the end of a tool's name, behind its beginning")
+		return errors.New("a star may stand only at the end of a tool's name, after its beginning")
 	case patterns > 1:
-		return errors.New("exact, words and under exclude each other")
+		return errors.New("only one of exact, words and under may be set")
 	case patterns == 0 && r.Argument != "":
 		return errors.New("argument needs exact, words or under")
 	case r.Under != "" && !path.IsAbs(r.Under):
-		return fmt.Errorf("under is an absolute path as the child sees it, and %q is none", r.Under)
+		return fmt.Errorf("under must be an absolute path as the child sees it, and %q is not", r.Under)
 	}
 	for i, word := range r.Words {
 		if word == AnyRest && i+1 < len(r.Words) {
-			return errors.New("... stands at the end of words")
+			return errors.New("... may stand only at the end of words")
 		}
 		if word != "*" && (!isPlain(word) || strings.ContainsRune(word, ' ')) {
-			return fmt.Errorf("%q is no plain word; write exact for a command with quotes or signs of the shell", word)
+			return fmt.Errorf("%q is not a plain word; use exact for a command with quotes or special characters of the shell", word)
 		}
 	}
 	return nil

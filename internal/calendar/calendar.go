@@ -52,7 +52,7 @@ func OpenBy(clocks Clocks, dir string, log *slog.Logger) *Calendar {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.belief = belief{}
-		log.Warn("the calendar cannot be read, so the clock is believed as it stands", "file", c.file, "error", err)
+		log.Warn("the calendar cannot be read, so the clock is believed as it is", "file", c.file, "error", err)
 	}
 	c.saved = c.belief
 	return c
@@ -113,7 +113,7 @@ func (c *Calendar) say(before belief, seen Sight, now time.Time) {
 	had, has := before.Doubt, c.belief.Doubt
 	switch {
 	case !has.isZero() && has != had:
-		c.log.Warn("the clock has jumped; until it has stayed there, days and ages go on by the time since the boot",
+		c.log.Warn("the clock has jumped; until it stays there long enough, days and ages are counted by the time since the boot",
 			"clock", seen.Wall, "believed", now.UTC(), "taken_in", c.belief.waits(seen.At, seen.Wall.Sub(now)))
 	case has.isZero() && !had.isZero():
 		least, slack := before.passedUntil(seen.At)
@@ -149,7 +149,7 @@ func (c *Calendar) save(seen Sight) {
 		return
 	}
 	if c.failed.isZero() {
-		c.log.Warn("the calendar cannot be written, so a restart believes the clock as it stands then", "error", err)
+		c.log.Warn("the calendar cannot be written, so after a restart the clock is believed as it is then", "error", err)
 	}
 	c.failed = seen
 }

@@ -165,7 +165,7 @@ func enable(dir string) (cpu bool, err error) {
 	offered := strings.Fields(string(text))
 	for _, controller := range []string{memory, processes} {
 		if !slices.Contains(offered, controller) {
-			return false, fmt.Errorf("the controller %s is not there", controller)
+			return false, fmt.Errorf("the controller %s is missing", controller)
 		}
 	}
 	wanted := "+memory +pids"

@@ -147,11 +147,11 @@ func TestWithoutCPU(t *testing.T) {
 func TestNoGroups(t *testing.T) {
 	one := "30 1 0:26 / TOP rw - cgroup cgroup rw,memory,pids,cpu,cpuacct\n"
 	for want, f := range map[string]fake{
-		"none are mounted":     newFake(t, "", "0::/\n"),
-		"run the watcher as r": newFake(t, one, ""),
-		"no such file":         newFake(t, mounted2, "0::/not-there\n"),
-		"the controller memory is not there; delegate": newFake(t, mounted2, "0::/bare\n"),
-		"the controller pids is not there; delegate":   newFake(t, mounted2, "0::/less\n"),
+		"none are mounted":                           newFake(t, "", "0::/\n"),
+		"run the watcher as r":                       newFake(t, one, ""),
+		"no such file":                               newFake(t, mounted2, "0::/not-there\n"),
+		"the controller memory is missing; delegate": newFake(t, mounted2, "0::/bare\n"),
+		"the controller pids is missing; delegate":   newFake(t, mounted2, "0::/less\n"),
 	} {
 		f.group(t, "bare", "")
 		f.group(t, "less", "cpu memory")

@@ -33,7 +33,7 @@ type Group struct{ plan Plan }
 // Make makes the group if it does not exist yet, and sets its limits.
 func (p Plan) Make() (*Group, error) {
 	if p.Limits.Memory <= 0 || p.Limits.CPUs <= 0 || p.Limits.Pids <= 0 {
-		return nil, fmt.Errorf("a group has positive limits: %+v", p.Limits)
+		return nil, fmt.Errorf("a group needs positive limits: %+v", p.Limits)
 	}
 	g := &Group{p}
 	for _, controller := range g.controllers() {

@@ -33,7 +33,7 @@ type Use struct {
 const unified = "unified"
 
 // ErrNone says that no group can be made here.
-var ErrNone = errors.New("control groups cannot be had")
+var ErrNone = errors.New("control groups cannot be used")
 
 // Without the first three controllers a group bounds nothing.
 const (

@@ -95,7 +95,7 @@ func TestMistakesNameTheNextStep(t *testing.T) {
 		"bake -n many":       "from 1 on",
 		"bake --time 0":      "90s, 5m",
 		"bake --time -5":     "90s, 5m",
-		"bake --time 5x":     "a number alone is of seconds",
+		"bake --time 5x":     "a number alone means seconds",
 		"help cake":          `unknown command "cake"`,
 		"completion fis":     "next: did you mean fish?",
 		"completion":         "completion takes one shell",

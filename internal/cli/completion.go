@@ -15,7 +15,7 @@ func (p *Program) completionCommand() Command {
 		About: p.completesReferences(),
 		Examples: []string{
 			fmt.Sprintf(`eval "$(%s completion bash)"      in ~/.bashrc`, p.Name),
-			fmt.Sprintf(`eval "$(%s completion zsh)"       in ~/.zshrc, behind compinit`, p.Name),
+			fmt.Sprintf(`eval "$(%s completion zsh)"       in ~/.zshrc, after compinit`, p.Name),
 			fmt.Sprintf("%s completion fish > ~/.config/fish/completions/%s.fish", p.Name, p.Name),
 		},
 		Run: func(_ context.Context, args Args) (int, error) {
@@ -38,7 +38,7 @@ func (p *Program) completesReferences() string {
 	if p.Reference == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s is completed too, with what %s prints.", p.Reference, p.References)
+	return fmt.Sprintf("The script also completes %s, with the words that %s prints.", p.Reference, p.References)
 }
 
 // candidates returns the words that may follow a command: its options, and words for its operands.

@@ -12,7 +12,7 @@ func (p *Program) helpCommand() Command {
 	var manual bool
 	return Command{
 		Name: "help", Operands: "[COMMAND]", Brief: "explain a command",
-		Options: []Option{{Name: "man", Help: "everything, as a page for man(1)", Set: On(&manual)}},
+		Options: []Option{{Name: "man", Help: "print everything as a page for man(1)", Set: On(&manual)}},
 		Run: func(_ context.Context, args Args) (int, error) {
 			words := args.All()
 			if manual {

@@ -20,7 +20,7 @@ func (p *Program) manual() (int, error) {
 	for _, cmd := range p.All() {
 		p.manualOf(&b, cmd)
 	}
-	fmt.Fprintf(&b, ".SH OPTIONS\nOf all commands:\n%s", manualOptions(p.common()))
+	fmt.Fprintf(&b, ".SH OPTIONS\nAll commands take these options:\n%s", manualOptions(p.common()))
 	fmt.Fprintf(&b, ".SH \"EXIT STATUS\"\n")
 	for code, meaning := range p.ExitCodes {
 		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", code, roff(meaning))

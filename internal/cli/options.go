@@ -147,7 +147,7 @@ func Duration(to *time.Duration) func(string) error {
 		}
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
-			return errors.New("is not a positive duration such as 90s, 5m or 1h30m; a number alone is of seconds")
+			return errors.New("is not a positive duration such as 90s, 5m or 1h30m; a number alone means seconds")
 		}
 		*to = d
 		return nil

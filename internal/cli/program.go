@@ -120,7 +120,7 @@ func (p *Program) names() (all []string) {
 func (p *Program) common() []Option {
 	return slices.Concat(p.Options, []Option{
 		{Name: "json", Help: "print JSON, one object per line", Set: On(&p.JSON)},
-		{Name: "help", Short: "h", Help: "explain", Set: On(&p.help)},
+		{Name: "help", Short: "h", Help: "print this help", Set: On(&p.help)},
 	})
 }
 

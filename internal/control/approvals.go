@@ -52,8 +52,8 @@ type Revoked struct {
 
 // Errors about questions.
 var (
-	ErrNoQuestion = errors.New("no such question waits")
-	ErrUndecided  = errors.New("the question was not decided so")
+	ErrNoQuestion = errors.New("no such question waits for a decision")
+	ErrUndecided  = errors.New("the question was not decided in this way")
 )
 
 func handleApprovals(mux *http.ServeMux, service Approvals) {

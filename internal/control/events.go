@@ -35,8 +35,8 @@ type EventsEnd struct {
 var (
 	// ErrNoEvents: the watcher keeps no events of the run, because it was too long ago or nothing ever happened in it.
 	ErrNoEvents = errors.New("no events of this run are kept")
-	ErrSince    = errors.New("since is the number of an event, from 0")
-	ErrReaders  = errors.New("as many readers as there may be follow events already")
+	ErrSince    = errors.New("since must be the number of an event, from 0")
+	ErrReaders  = errors.New("too many readers follow events already")
 )
 
 func handleEvents(mux *http.ServeMux, service Service) {

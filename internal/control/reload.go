@@ -77,14 +77,14 @@ func (c *Client) awaitReload(ctx context.Context, asked Reload, waits func(strin
 		case err == nil && now.Done:
 			return now, nil
 		case err == nil && now.PID != asked.PID:
-			return asked, fmt.Errorf("another watcher (process %d) is here now: the one that was asked (process %d) has ended", now.PID, asked.PID)
+			return asked, fmt.Errorf("another watcher (process %d) is running now: the watcher that you asked (process %d) has ended", now.PID, asked.PID)
 		case err == nil && now.Waits != said:
 			said = now.Waits
 			waits(said)
 		case err != nil && !isThere(asked.PID):
-			return asked, fmt.Errorf("the watcher (process %d) ended before it had read the configuration again: %w", asked.PID, err)
+			return asked, fmt.Errorf("the watcher (process %d) ended before it read the configuration again: %w", asked.PID, err)
 		case time.Since(heard) > mostSilence:
-			return asked, fmt.Errorf("the watcher (process %d) has not answered for %s while it read the configuration again; its log says what it does: %w", asked.PID, mostSilence, err)
+			return asked, fmt.Errorf("the watcher (process %d) has not answered for %s while reading the configuration again; read its log: %w", asked.PID, mostSilence, err)
 		}
 		if err := retry.Pause(ctx, reloadPace); err != nil {
 			return asked, err

@@ -61,12 +61,12 @@ var (
 	ErrAmbiguous = errors.New("the reference fits several runs")
 	ErrEnded     = errors.New("the run has ended already")
 	// ErrStranded: the run will end, but only when the site of its sandbox is back.
-	ErrStranded    = errors.New("the run is stranded, and is ended when the site of its sandbox is back")
-	ErrNotStranded = errors.New("the run is not stranded, so it is cancelled and not given up")
+	ErrStranded    = errors.New("the run is stranded; it is ended when the site of its sandbox is back")
+	ErrNotStranded = errors.New("the run is not stranded (cancel it instead)")
 	// ErrUntaken: the run has not ended, and the watcher cannot end it, because it has not taken the run up yet.
-	ErrUntaken  = errors.New("the watcher has not taken the run up")
+	ErrUntaken  = errors.New("the watcher does not carry this run yet")
 	ErrNoOutbox = errors.New("there is no such outbox")
-	ErrAsked    = errors.New("nobody has to say which outbox this is")
+	ErrAsked    = errors.New("the watcher waits for no decision about this outbox")
 	// ErrNoBudget: no gateway counts this budget.
 	ErrNoBudget = errors.New("there is no such budget")
 	// ErrNoRoutes: the configuration has no routes, so there is no model gateway.

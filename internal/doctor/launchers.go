@@ -28,7 +28,7 @@ func lookAtLaunchers(s System) (found []Finding) {
 		found = append(found, l.judge(slices.ContainsFunc(s.Launchers, Launcher.works)))
 	}
 	if len(s.Launchers) == 0 {
-		found = []Finding{{Verdict: Unknown, Seen: "nobody was asked", Means: "whether there can be sandboxes is not known"}}
+		found = []Finding{{Verdict: Unknown, Seen: "no launcher was asked", Means: "it is not known whether sandboxes can start"}}
 	}
 	return found
 }
@@ -37,7 +37,7 @@ func lookAtLaunchers(s System) (found []Finding) {
 func (l Launcher) judge(another bool) Finding {
 	switch {
 	case l.Trouble != "" && l.Spare && another:
-		return Finding{Verdict: OK, Seen: l.Trouble, Means: "the profiles that take what there is have another launcher; see choice"}
+		return Finding{Verdict: OK, Seen: l.Trouble, Means: "profiles with sandbox: auto use another launcher; see choice"}
 	case l.Trouble != "":
 		return Finding{
 			Verdict: Bad, Refuses: true, Seen: l.Trouble, Means: "without a launcher there are no sandboxes", Do: l.Remedy,
@@ -55,7 +55,7 @@ func lookAtArchitecture(s System) []Finding {
 		if l.Arch == "" {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: "the machine is " + l.Machine,
-				Means: "the list of allowed system calls exists for amd64 and arm64 only", Do: "use such a machine",
+				Means: "the list of allowed system calls exists for amd64 and arm64 only", Do: "use an amd64 or arm64 machine",
 			}
 		}
 		return Finding{Verdict: OK, Seen: l.Arch, Means: "there is a list of allowed system calls for it"}
@@ -67,7 +67,7 @@ func lookAtSeccomp(s System) []Finding {
 		if !l.Seccomp {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: "the engine does not name seccomp among its security options",
-				Means: "the engine filters no system calls (seccomp is missing or switched off), and no sandbox goes without",
+				Means: "the engine filters no system calls (seccomp is missing or switched off), and no sandbox starts without the filter",
 				Do:    "use a kernel and an engine with seccomp",
 			}
 		}
@@ -84,9 +84,9 @@ func lookAtRemapping(s System) []Finding {
 			f.Do = "use an engine that runs as root"
 		case l.Remapped:
 			f.Seen, f.Means = "the engine remaps users (userns-remap)", "files in a workspace would get foreign owners"
-			f.Do = "use an engine without userns-remap; a child is no root without it either"
+			f.Do = "use an engine without userns-remap; a child does not run as root there either"
 		default:
-			return Finding{Verdict: OK, Seen: "neither rootless nor userns-remap", Means: "a child's uid is the one that Torno gives it"}
+			return Finding{Verdict: OK, Seen: "neither rootless nor userns-remap", Means: "a child has the uid that Torno gives it"}
 		}
 		return f
 	})
@@ -97,10 +97,10 @@ func lookAtLogDriver(s System) []Finding {
 		if !l.BoundedLogs {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: `the engine has no log driver "local"`,
-				Means: "a child's output could fill the disk", Do: "use an engine that has it, as Docker does from 18.09 on",
+				Means: "a child's output could fill the disk", Do: "use an engine that has it, such as Docker 18.09 or newer",
 			}
 		}
-		return Finding{Verdict: OK, Seen: `the engine has the log driver "local"`, Means: "what it keeps of a child's output is bounded"}
+		return Finding{Verdict: OK, Seen: `the engine has the log driver "local"`, Means: "it bounds the output that it keeps of a child"}
 	})
 }
 
@@ -111,14 +111,14 @@ func lookAtSecurityModule(s System) []Finding {
 			return Finding{Verdict: OK, Seen: "AppArmor", Means: "containers have the engine's profile as one more fence"}
 		case l.SELinux:
 			return Finding{
-				Verdict: OK, Seen: "SELinux", Means: "containers have labels as one more fence; a workspace needs one that they may use",
-				Do: "where a child may not touch its workspace, label the workspace container_file_t",
+				Verdict: OK, Seen: "SELinux", Means: "containers have labels as one more fence; a workspace needs a label that they may use",
+				Do: "if a child may not use its workspace, label the workspace container_file_t",
 			}
 		}
 		return Finding{
 			Verdict: Warn, Seen: "neither AppArmor nor SELinux",
-			Means: "a child that gets around namespaces and seccomp meets no further fence",
-			Do:    "switch on the one that your distribution has; Torno's own walls do not need it",
+			Means: "no further fence stops a child that gets around namespaces and seccomp",
+			Do:    "switch on the module that your distribution has; Torno's own walls do not need it",
 		}
 	})
 }
@@ -130,8 +130,8 @@ func lookAtCgroups(s System) []Finding {
 			return Finding{Verdict: OK, Seen: "version " + l.Cgroups, Means: "limits are enforced with either version; a child has a cgroup namespace of its own"}
 		}
 		return Finding{
-			Verdict: Unknown, Seen: fmt.Sprintf("the engine says version %q", l.Cgroups), Means: "how limits are enforced is not known",
-			Do: "see bounds, which is what the engine says that it enforces",
+			Verdict: Unknown, Seen: fmt.Sprintf("the engine says version %q", l.Cgroups), Means: "it is not known how limits are enforced",
+			Do: "see bounds: these are the limits that the engine says it enforces",
 		}
 	})
 }
@@ -147,16 +147,16 @@ func lookAtRuntime(s System) []Finding {
 		if l.RunsGVisor {
 			return Finding{
 				Verdict: Bad, Refuses: true, Seen: l.Runtime,
-				Means: "gVisor as the engine's runtime looks paths of nested mounts up again, through directories that the parent may change meanwhile",
-				Do:    "have sandboxes of gVisor without the engine (sandbox: gvisor), or name another runtime (docker.runtime: runc)",
+				Means: "gVisor as the engine's runtime looks up the paths of nested mounts again, and the parent may have changed directories on the way",
+				Do:    "run sandboxes of gVisor without the engine (sandbox: gvisor), or name another runtime (docker.runtime: runc)",
 			}
 		}
 		if slices.Contains(triedRuntimes, l.Runtime) {
-			return Finding{Verdict: OK, Seen: l.Runtime, Means: "it is the runtime that Torno's walls are tried with"}
+			return Finding{Verdict: OK, Seen: l.Runtime, Means: "Torno's walls are tested with this runtime"}
 		}
 		return Finding{
-			Verdict: Unknown, Seen: l.Runtime, Means: "Torno's walls are tried with runc only",
-			Do: "watcher check --try shows whether sandboxes start; set default-runtime to runc where that matters",
+			Verdict: Unknown, Seen: l.Runtime, Means: "Torno's walls are tested with runc only",
+			Do: "watcher check --try shows whether sandboxes start; set default-runtime to runc if that matters",
 		}
 	})
 }

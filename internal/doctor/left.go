@@ -19,9 +19,9 @@ func lookAtLeftovers(s System) (found []Finding) {
 	case len(found) > 0:
 		return found
 	case !slices.ContainsFunc(s.Launchers, Launcher.works) || s.LeftError != "":
-		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "what earlier installations left is not known"}}
+		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "it is not known what earlier installations left behind"}}
 	}
-	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
+	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "each has its state directory"}}
 }
 
 // daemon returns the launcher whose daemon answers and takes commands, or an empty Launcher.
@@ -38,12 +38,12 @@ func (l Leftover) judge(e Launcher) Finding {
 	f := Finding{Verdict: Warn, Seen: fmt.Sprintf("installation %s has %s", l.Installation, l.has()), Do: l.removal(e)}
 	switch l.Fate {
 	case Gone:
-		f.Means = fmt.Sprintf("its state directory %s is gone, so that no watcher will ever remove it", l.State)
+		f.Means = fmt.Sprintf("its state directory %s is gone, so no watcher will ever remove it", l.State)
 	case Replaced:
-		f.Means = fmt.Sprintf("its state directory %s belongs to another installation by now, so that no watcher will ever remove it", l.State)
+		f.Means = fmt.Sprintf("its state directory %s now belongs to another installation, so no watcher will ever remove it", l.State)
 	default:
 		f.Verdict = Unknown
-		f.Means = "where its state is, if it is, cannot be told from here" + in(l.State)
+		f.Means = "it cannot be seen from here whether its state directory still exists" + in(l.State)
 		f.Do = "if you know its state directory: watcher purge --state DIR; if it is gone: " + f.Do
 	}
 	return f

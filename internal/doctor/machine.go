@@ -11,13 +11,13 @@ import (
 
 func lookAtConfiguration(s System) (found []Finding) {
 	for _, p := range s.Problems {
-		found = append(found, Finding{Verdict: Bad, Seen: p, Means: "the configuration does not fit this machine; no watcher starts with it", Do: "mend it"})
+		found = append(found, Finding{Verdict: Bad, Seen: p, Means: "the configuration does not fit this machine; no watcher starts with it", Do: "correct it"})
 	}
 	for _, w := range s.Warnings {
-		found = append(found, Finding{Verdict: Warn, Seen: w, Means: "it works, and is probably not what was meant", Do: "look at it"})
+		found = append(found, Finding{Verdict: Warn, Seen: w, Means: "it works, but was probably not intended", Do: "check it"})
 	}
 	if len(found) == 0 {
-		found = []Finding{{Verdict: OK, Seen: "what it names is there", Means: "it fits this machine"}}
+		found = []Finding{{Verdict: OK, Seen: "everything that it names exists", Means: "it fits this machine"}}
 	}
 	return found
 }
@@ -29,7 +29,7 @@ func lookAtKernel(s System) []Finding {
 	have, ok := parseVersion(s.Host.Kernel)
 	switch {
 	case !ok:
-		return []Finding{{Verdict: Unknown, Seen: fmt.Sprintf("its release is %q", s.Host.Kernel), Means: "mounts by handle need Linux 5.12", Do: "see mounting, which is tried"}}
+		return []Finding{{Verdict: Unknown, Seen: fmt.Sprintf("its release is %q", s.Host.Kernel), Means: "mounts by handle need Linux 5.12", Do: "see mounting, which tests this"}}
 	case have.before(idmapKernel):
 		return []Finding{{
 			Verdict: Warn, Seen: "Linux " + s.Host.Kernel, Means: "mounts by handle need 5.12: children run as the owners of their workspaces",
@@ -38,7 +38,7 @@ func lookAtKernel(s System) []Finding {
 	}
 	return []Finding{{
 		Verdict: OK, Seen: "Linux " + s.Host.Kernel,
-		Means: "it has what mounts by handle need; children share it unless they have gVisor's, so its updates are part of the wall",
+		Means: "it supports mounts by handle; children without gVisor share this kernel, so its updates are part of the wall",
 	}}
 }
 
@@ -46,7 +46,7 @@ func lookAtUserNamespaces(s System) []Finding {
 	limit, err := strconv.Atoi(s.Host.MaxUserNamespaces)
 	switch {
 	case err != nil:
-		return []Finding{{Verdict: Unknown, Seen: "user.max_user_namespaces cannot be read", Means: "exchanged ids need user namespaces", Do: "see idmap, which is tried"}}
+		return []Finding{{Verdict: Unknown, Seen: "user.max_user_namespaces cannot be read", Means: "exchanged ids need user namespaces", Do: "see idmap, which tests this"}}
 	case limit == 0:
 		return []Finding{{
 			Verdict: Warn, Seen: "user.max_user_namespaces = 0", Means: "ids cannot be exchanged: children run as the owners of their workspaces",
@@ -55,13 +55,13 @@ func lookAtUserNamespaces(s System) []Finding {
 	}
 	means := "the watcher can exchange ids for mounts by handle"
 	if !s.Host.MayMount {
-		means = "a watcher that may not mount here can have one for each sandbox of gVisor, in which it may"
+		means = "a watcher that may not mount here can make a user namespace for each sandbox of gVisor, and mount there"
 	}
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("user.max_user_namespaces = %d", limit), Means: means}}
 }
 
 func lookAtUnprivileged(s System) []Finding {
-	f := Finding{Verdict: OK, Seen: "every user may make them", Means: "a child may not, whoever may here: its list of system calls has no way to one"}
+	f := Finding{Verdict: OK, Seen: "every user may make them", Means: "a child can never make one: none of its allowed system calls does"}
 	switch {
 	case s.Host.UnprivilegedUserns == "0":
 		f.Seen = "kernel.unprivileged_userns_clone = 0"
@@ -74,7 +74,7 @@ func lookAtUnprivileged(s System) []Finding {
 	}
 	needs := slices.IndexFunc(s.Launchers, func(e Launcher) bool { return e.UserNamespaces })
 	if !s.Host.MayMount && needs >= 0 {
-		f.Verdict, f.Means = Warn, fmt.Sprintf("a watcher that is not root mounts in one, and has no sandboxes of %s without", s.Launchers[needs].Title)
+		f.Verdict, f.Means = Warn, fmt.Sprintf("a watcher that is not root mounts in a user namespace; without one it has no sandboxes of %s", s.Launchers[needs].Title)
 		f.Do = "allow them (sysctl -w), or run the watcher as root"
 	}
 	return []Finding{f}
@@ -84,11 +84,11 @@ func lookAtCorePattern(s System) []Finding {
 	pattern := s.Host.CorePattern
 	switch {
 	case pattern == "":
-		return []Finding{{Verdict: Unknown, Seen: "kernel.core_pattern cannot be read", Means: "a program of the host could be given the memory of a child that crashes"}}
+		return []Finding{{Verdict: Unknown, Seen: "kernel.core_pattern cannot be read", Means: "the kernel could give the memory of a crashed child to a program of the host"}}
 	case strings.HasPrefix(pattern, "|"):
 		return []Finding{{
 			Verdict: Warn, Seen: fmt.Sprintf("kernel.core_pattern = %q", pattern),
-			Means: "the memory of a child that crashes is given to this program, which runs on the host as root; that a child's core limit is 0 does not prevent it",
+			Means: "the kernel gives the memory of a crashed child to this program, which runs on the host as root; a child's core limit of 0 does not prevent this",
 			Do:    "sysctl -w kernel.core_pattern=core, or keep a handler that you trust with hostile input",
 		}}
 	}
@@ -99,14 +99,14 @@ func lookAtInotify(s System) []Finding {
 	seen := "fs.inotify.max_user_instances = " + or(s.Host.InotifyInstances, "unknown")
 	switch {
 	case len(s.Guarantees) == 0 || s.Host.InotifyInstances == "":
-		return []Finding{{Verdict: Unknown, Seen: seen, Means: "Linux counts them for each user; by handle each child is one, by path it is its workspace's owner"}}
+		return []Finding{{Verdict: Unknown, Seen: seen, Means: "Linux counts them for each user; with mounts by handle each child is a user of its own, with mounts by path it counts as its workspace's owner"}}
 	case !s.every(countsForItself):
 		return []Finding{{
-			Verdict: Warn, Seen: seen + ", by path", Means: "a child shares them with its workspace's owner and can use them up: editors of that user stop seeing changes",
+			Verdict: Warn, Seen: seen + ", by path", Means: "a child shares them with its workspace's owner and can use them up: then editors of that user no longer see changes",
 			Do: "get mounts by handle to work, or raise the limit",
 		}}
 	}
-	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has them for itself: it is a user that nobody else is, or has a kernel of its own"}}
+	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has its own: it is a separate user, or has a kernel of its own"}}
 }
 
 // countsForItself reports whether things that Linux counts for each user are counted for each child.
@@ -121,11 +121,11 @@ func lookAtSwap(s System) []Finding {
 	}
 	switch {
 	case bounded:
-		return []Finding{{Verdict: OK, Seen: "swap is counted", Means: "a child's memory limit holds with swap"}}
+		return []Finding{{Verdict: OK, Seen: "swap is counted", Means: "a child's memory limit includes swap"}}
 	case s.Host.SwapKiB == 0:
-		return []Finding{{Verdict: OK, Seen: "this machine has no swap", Means: "a child's memory limit cannot be gone around with swap"}}
+		return []Finding{{Verdict: OK, Seen: "this machine has no swap", Means: "a child cannot use swap to get around its memory limit"}}
 	case len(s.Guarantees) == 0:
-		return []Finding{{Verdict: Unknown, Seen: "no launcher says whether swap is counted", Means: "a child could have swap beyond its memory limit"}}
+		return []Finding{{Verdict: Unknown, Seen: "no launcher says whether swap is counted", Means: "a child could use swap beyond its memory limit"}}
 	}
 	return []Finding{{
 		Verdict: Warn, Seen: fmt.Sprintf("this machine has %d MiB of swap, and it is not counted", s.Host.SwapKiB>>10),
@@ -140,14 +140,14 @@ func lookAtMounting(s System) []Finding {
 		g := s.Guarantees[name][sandbox.MountsByHandle]
 		if g.Enforced {
 			found = append(found, Finding{
-				Verdict: OK, Seen: fmt.Sprintf("%s; mounts arrive in a sandbox of %s, by the word of %s", who, name, or(s.Asked, "the launcher")),
-				Means: "the directory that was checked is the one that a child gets",
+				Verdict: OK, Seen: fmt.Sprintf("%s; mounts arrive in a sandbox of %s, according to %s", who, name, or(s.Asked, "the launcher")),
+				Means: "a child gets exactly the directory that the watcher checked",
 			})
 			continue
 		}
 		found = append(found, Finding{
 			Verdict: Warn, Seen: fmt.Sprintf("%s; %s", who, or(g.By, "nothing is known")),
-			Means: "workspaces are mounted by path: sandbox-init notices an exchange before the agent starts, and children share their owner's uid",
+			Means: "workspaces are mounted by path: sandbox-init notices a replaced directory before the agent starts, and children share the uid of their workspace's owner",
 			Do:    "run as root in the engine's mount namespace (a unit without ProtectSystem, PrivateTmp and the like), on file systems that know idmapped mounts",
 		})
 	}

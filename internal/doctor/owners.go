@@ -63,13 +63,13 @@ func (s System) ownersOf(o Outbox) (found []Finding) {
 func asNobody(o Outbox) Finding {
 	f := Finding{
 		Verdict: OK, Seen: fmt.Sprintf("workspaces of outbox %s belong to user %s", o.Name, ids(o.Owners)),
-		Means: "its children have that user's rights to the files that they see, and no other's",
+		Means: "its children have that user's rights to the files that they see, and no other user's",
 	}
 	switch {
 	case len(o.Owners) == 0:
-		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its workspaces have to belong to its owner", o.Name)
+		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s does not exist yet; its workspaces must belong to its owner", o.Name)
 	case slices.Contains(o.Owners, 0):
-		f.Means += "; root's count as theirs below allowed roots, and not below those for reading"
+		f.Means += "; root's files count as theirs below allowed roots, but not below roots for reading"
 	}
 	return f
 }
@@ -78,13 +78,13 @@ func asNobody(o Outbox) Finding {
 func asOwner(o Outbox, why string) Finding {
 	f := Finding{
 		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %s: %s", o.Name, ids(o.Owners), why),
-		Means: "they share it with whatever else that user runs here; namespaces keep them apart", Do: "get mounts by handle to work",
+		Means: "they share this user with its other programs here; namespaces keep them apart", Do: "get mounts by handle to work",
 	}
 	switch {
 	case len(o.Owners) == 0:
-		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its owner is whom its children run as: %s", o.Name, why)
+		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s does not exist yet; its children will run as its owner: %s", o.Name, why)
 	case !slices.ContainsFunc(o.Owners, func(uid uint32) bool { return uid != 0 }):
-		f.Verdict, f.Means = Bad, "no child runs as root, so that nothing could ever run"
+		f.Verdict, f.Means = Bad, "no child runs as root, so nothing could ever run"
 		f.Do = "give the outbox to an ordinary user (chown), name the owner of workspaces in owners, or get mounts by handle to work"
 	}
 	return f
@@ -94,13 +94,13 @@ func asOwner(o Outbox, why string) Finding {
 func (s System) asOurselves(o Outbox, why string) Finding {
 	f := Finding{
 		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %d: %s", o.Name, s.User, why),
-		Means: "to the machine they are that user; a kernel of their own keeps them apart from all else of that user's",
-		Do:    "run the watcher as a user who has nothing else here, or as root",
+		Means: "the machine sees them as that user; a kernel of their own keeps them apart from everything else that this user has",
+		Do:    "run the watcher as a user with nothing else here, or as root",
 	}
 	if len(o.Owners) > 0 && !slices.Contains(o.Owners, s.User) {
 		f.Verdict = Bad
 		f.Seen = fmt.Sprintf("workspaces of outbox %s belong to user %s, and its children run as user %d: %s", o.Name, ids(o.Owners), s.User, why)
-		f.Means = "no workspace could be written, so that nothing could ever run"
+		f.Means = "no workspace could be written, so nothing could ever run"
 		f.Do = fmt.Sprintf("give the outbox to user %d (chown), name that user in owners, or run the watcher as root", s.User)
 	}
 	return f
@@ -111,14 +111,14 @@ func lookAtUIDs(s System) []Finding {
 	unused := s.every(func(g sandbox.Guarantees) bool { return !ownIdentity(g) })
 	switch {
 	case len(s.UIDs.Users)+len(s.UIDs.Ranges) == 0:
-		return []Finding{{Verdict: OK, Seen: seen, Means: "no user and no range in /etc/subuid has one of them; users from elsewhere were not looked at"}}
+		return []Finding{{Verdict: OK, Seen: seen, Means: "no user and no range in /etc/subuid has one of these uids; users from other sources were not checked"}}
 	case len(s.UIDs.Users) > 0:
 		f := Finding{
 			Verdict: Bad, Refuses: !unused, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Users, ", ")),
 			Means: "a child would run as a user of this machine", Do: "choose another range: uids in the configuration",
 		}
 		if unused {
-			f.Verdict, f.Means = Warn, "no child gets one of them now; one that did would run as a user of this machine"
+			f.Verdict, f.Means = Warn, "no child gets one of these uids now; a child with one would run as a user of this machine"
 		}
 		return []Finding{f}
 	}

@@ -12,9 +12,9 @@ func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
 	for _, r := range s.Roots {
 		switch {
 		case r.Missing:
-			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + " is not there yet", Means: "its file system is not known", Do: "make it, or start the watcher with --dir, which does"})
+			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + " does not exist yet", Means: "its file system is not known", Do: "make it, or start the watcher with --dir, which makes it"})
 		case r.Error != "":
-			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + ": " + r.Error, Means: "its file system is not known", Do: "see to it that the watcher may open it"})
+			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + ": " + r.Error, Means: "its file system is not known", Do: "give the watcher the right to open it"})
 		default:
 			found = append(found, judge(r))
 		}
@@ -38,8 +38,8 @@ func lookAtFileSystems(s System) []Finding {
 		}
 		return Finding{
 			Verdict: Warn, Seen: seen + ", which is a network's, a program's or a virtual machine's share",
-			Means: "what is written on its other side is not announced, so that requests are found by looking, later; its locks may keep no second watcher out; when its other side is gone it hangs",
-			Do:    "have this directory on a disk of this machine: another one in dir, allow or read of the outbox",
+			Means: "the watcher is not told of files that are written on its other side, so it finds requests later, when it looks; its locks may not keep a second watcher out; when its other side is gone, it hangs",
+			Do:    "put this directory on a disk of this machine: name another directory in dir, allow or read of the outbox",
 		}
 	})
 }
@@ -51,11 +51,11 @@ func lookAtIDMaps(s System) []Finding {
 		case s.every(ourselves):
 			return Finding{Verdict: OK, Seen: seen + " was not tried: no ids are exchanged", Means: "files that a child makes belong to the watcher's user, as its workspace does"}
 		case r.NotTried:
-			return Finding{Verdict: Unknown, Seen: seen + " was not tried: we may not mount", Means: "only who may mount can try it", Do: "run this as root"}
+			return Finding{Verdict: Unknown, Seen: seen + " was not tried: we may not mount", Means: "only a user that may mount can try it", Do: "run this as root"}
 		case r.IDMap != "":
 			return Finding{
 				Verdict: Warn, Seen: seen + " was not mounted with exchanged ids: " + r.IDMap,
-				Means: "one such root is enough for all mounts to be by path", Do: "keep workspaces and context on ext4, xfs, btrfs, or tmpfs from Linux 6.3 on",
+				Means: "because of one such root all mounts are by path", Do: "keep workspaces and context on ext4, xfs, btrfs, or tmpfs from Linux 6.3 on",
 			}
 		}
 		return Finding{Verdict: OK, Seen: seen + " was mounted with exchanged ids", Means: "files that a child makes belong to the workspace's owner"}
@@ -72,7 +72,7 @@ func lookAtSpace(s System) []Finding {
 	return eachRoot(s, func(r Root) Finding {
 		f := Finding{Verdict: OK, Seen: fmt.Sprintf("%s has %s of %s free", r.Path, inGiB(r.Free), inGiB(r.Size)), Means: "there is room"}
 		if r.Free < littleFree || r.Free < r.Size/littleShare {
-			f.Verdict, f.Means, f.Do = Warn, "children can fill what is left; whoever else writes there will feel it", "make room, or move the root to a file system of its own"
+			f.Verdict, f.Means, f.Do = Warn, "children can fill the remaining space; then other programs cannot write there either", "make room, or move the root to a file system of its own"
 		}
 		return f
 	})
@@ -84,11 +84,11 @@ func lookAtQuotas(s System) []Finding {
 		case r.FileSystem == "btrfs" || r.FileSystem == "zfs":
 			return Finding{Verdict: Unknown, Seen: r.Path + " is on " + r.FileSystem, Means: "its quotas are not visible in its mount", Do: "see btrfs qgroup show, or zfs get quota"}
 		case r.Quota:
-			return Finding{Verdict: OK, Seen: r.Path + " is on a file system with quotas", Means: "what you set there bounds children too"}
+			return Finding{Verdict: OK, Seen: r.Path + " is on a file system with quotas", Means: "the quotas that you set there bound children too"}
 		}
 		return Finding{
-			Verdict: OK, Seen: r.Path + " is on a file system without quotas", Means: "the limits of a profile alone bound what a child leaves there",
-			Do: "where that is not enough, mount it with prjquota or give it a file system of its own",
+			Verdict: OK, Seen: r.Path + " is on a file system without quotas", Means: "only the limits of a profile bound the files that a child leaves there",
+			Do: "if that is not enough, mount it with prjquota or give it a file system of its own",
 		}
 	})
 }

@@ -14,20 +14,20 @@ import (
 func lookAtRunning(s System) []Finding {
 	r := s.Running
 	if r == nil {
-		return []Finding{{Verdict: OK, Seen: "none runs with this state directory", Means: "there is none that differs from what stands here"}}
+		return []Finding{{Verdict: OK, Seen: "none runs with this state directory", Means: "no running watcher differs from this report"}}
 	}
 	var found []Finding
 	if r.Version != r.Ours {
 		found = append(found, Finding{
 			Verdict: Warn, Seen: fmt.Sprintf("process %d is of version %s, and this program of %s", r.PID, r.Version, r.Ours),
-			Means: "a package was installed over it: it goes on with the programs that it began with, and what is said here need not hold for it",
-			Do:    "systemctl restart torno-watcher, or stop it and start it again; with `shutdown: {running: keep}` in the configuration children go on",
+			Means: "a package was installed over it: it still uses the programs that it started with, so this report may be wrong for it",
+			Do:    "systemctl restart torno-watcher, or stop it and start it again; with `shutdown: {running: keep}` in the configuration children keep running",
 		})
 	}
 	if r.Hidden && s.lacks(sandbox.MountsByHandle) {
 		found = append(found, Finding{
 			Verdict: Warn, Seen: fmt.Sprintf("process %d has a mount namespace of its own", r.PID),
-			Means: "the engine never sees what the watcher mounts, so that workspaces are mounted by path and children share their owner's uid",
+			Means: "the engine never sees the watcher's mounts, so workspaces are mounted by path and children share the uid of their workspace's owner",
 			Do:    "take out of its unit " + or(strings.Join(r.Lines, "; "), "ProtectSystem, ProtectHome, PrivateTmp, PrivateDevices, ReadWritePaths and the like (systemctl cat torno-watcher)") + "; then systemctl daemon-reload and restart",
 		})
 	}

@@ -78,7 +78,7 @@ func TestARootOfAnotherMachine(t *testing.T) {
 	s := fit()
 	s.Roots = LookAtRoots([]string{dir, t.TempDir()}, false)
 	found := lookAtFileSystems(s)
-	if len(found) != 2 || found[0].Verdict != Warn || !strings.Contains(found[0].Seen, "is on fuse") || !strings.Contains(found[0].Do, "another one in dir, allow or read") || found[1].Verdict != OK {
+	if len(found) != 2 || found[0].Verdict != Warn || !strings.Contains(found[0].Seen, "is on fuse") || !strings.Contains(found[0].Do, "another directory in dir, allow or read") || found[1].Verdict != OK {
 		t.Errorf("%+v", found)
 	}
 	remote.Hang()

@@ -24,7 +24,7 @@ func (s System) noLauncher() []Finding {
 	}
 	return []Finding{{
 		Verdict: Unknown, Seen: "no sandbox could be tried: " + or(s.LauncherError, "there is no launcher"),
-		Means: "nothing is known of what would be enforced", Do: "mend that first",
+		Means: "it is not known which guarantees would be enforced", Do: "correct that first",
 	}}
 }
 
@@ -35,14 +35,14 @@ func lookAtWalls(s System) []Finding {
 		missing := g.Missing(walls)
 		if len(missing) == 0 {
 			found = append(found, Finding{
-				Verdict: OK, Seen: fmt.Sprintf("%s enforces %s, by the word of %s", name, listed(walls), or(s.Asked, "the launcher")),
+				Verdict: OK, Seen: fmt.Sprintf("%s enforces %s, according to %s", name, listed(walls), or(s.Asked, "the launcher")),
 				Means: "the walls stand",
 			})
 		}
 		for _, key := range missing {
 			found = append(found, Finding{
 				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("%s does not enforce %s: %s", name, key, or(g[key].By, "it does not say why")),
-				Means: "no sandbox goes without it", Do: "mend that, or use another launcher",
+				Means: "no sandbox starts without it", Do: "correct that, or use another launcher",
 			})
 		}
 	}
@@ -74,7 +74,7 @@ func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string)
 		Accept: fmt.Sprintf("accept: [%s] in the configuration, and with --dir --accept %s", key, key), Limit: string(key),
 	}
 	if ourselves(s.Guarantees[launcher]) {
-		f.Do = "have control groups of version 2 delegated to the watcher (systemd: Delegate=yes), or run it as root"
+		f.Do = "delegate control groups of version 2 to the watcher (systemd: Delegate=yes), or run it as root"
 	}
 	if slices.Contains(s.Accept, key) {
 		f.Refuses, f.Accept, f.Limit, f.Seen = false, "", "", f.Seen+"; the configuration accepts that"
@@ -91,12 +91,12 @@ func lookAtDemands(s System) (found []Finding) {
 		for _, key := range g.Missing(p.AtLeast) {
 			found = append(found, Finding{
 				Verdict: Bad, Seen: fmt.Sprintf("profile %s demands %s: %s%s", p.Name, key, or(g[key].By, "it is not known here"), p.inFull()),
-				Means: "every request for the profile is refused", Do: "mend that, or take " + string(key) + " out of at_least of profile " + p.Name,
+				Means: "every request for the profile is refused", Do: "correct that, or take " + string(key) + " out of at_least of profile " + p.Name,
 			})
 		}
 	}
 	if len(found) == 0 && len(s.Guarantees) > 0 {
-		found = append(found, Finding{Verdict: OK, Seen: "what profiles demand is enforced", Means: "at_least refuses nobody"})
+		found = append(found, Finding{Verdict: OK, Seen: "all demands of the profiles are enforced", Means: "at_least refuses no request"})
 	}
 	return append(found, s.idleOutboxes()...)
 }
@@ -115,7 +115,7 @@ func lookAtChoice(s System) (found []Finding) {
 		if p.Chosen != "" {
 			found = append(found, Finding{
 				Verdict: OK, Seen: fmt.Sprintf("profile %s takes %s: %s", p.Name, p.Launcher, p.Chosen),
-				Means: "it is chosen when a watcher starts, and stays until it is started again",
+				Means: "the choice is made when a watcher starts, and stays until the watcher starts again",
 			})
 		}
 	}
@@ -136,7 +136,7 @@ func (s System) idleOutboxes() (found []Finding) {
 		if len(o.Profiles) > 0 && !slices.ContainsFunc(o.Profiles, func(name string) bool { return !cannot[name] }) {
 			found = append(found, Finding{
 				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("outbox %s offers %s%s", o.Name, strings.Join(o.Profiles, ", "), s.whyOf(o.Profiles)),
-				Means: "each of its profiles demands what is not enforced here, so that nothing could ever run",
+				Means: "each of its profiles demands a guarantee that is not enforced here, so nothing could ever run",
 				Do:    "take the demand out of at_least, or offer another profile",
 			})
 		}

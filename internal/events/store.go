@@ -125,7 +125,7 @@ const slack = 8
 func (s *Store) prune() {
 	logs, err := s.list()
 	if err != nil {
-		s.log.Warn("the events of runs cannot be looked through; they are again in an hour", "error", err)
+		s.log.Warn("the events of runs cannot be checked; the next check is in an hour", "error", err)
 		return
 	}
 	now := s.now()
@@ -183,7 +183,7 @@ func (s *Store) list() (logs []evict.File, err error) {
 func (s *Store) remove(l evict.File) {
 	for _, end := range []string{suffix, older} {
 		if err := s.dir.Remove(l.Name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.log.Warn("the events of a run that are over the bounds cannot be removed", "file", l.Name+end, "error", err)
+			s.log.Warn("a run's events beyond the bounds cannot be removed", "file", l.Name+end, "error", err)
 		}
 	}
 }

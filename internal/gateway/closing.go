@@ -44,6 +44,6 @@ func (x *exchange) closeWith(reserve *budget.Reservation, most int64, spent erro
 		return nil, spent
 	}
 	x.route, x.event.Last = closing, true
-	x.door.sayOnce("last", "a budget is used up; what is kept for the final answer is used", spent)
+	x.door.sayOnce("last", "a budget is used up; the part kept for the final answer is used now", spent)
 	return reserve, nil
 }

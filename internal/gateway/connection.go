@@ -151,7 +151,7 @@ func (x *exchange) unread(err error) bool {
 		x.header = http.Header{"Retry-After": {"1"}}
 		x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "busy", Text: err.Error()})
 	case errors.As(err, &stalled) && stalled.Timeout():
-		x.refuse(route.Refusal{Status: http.StatusRequestTimeout, Code: "stalled", Text: "the request did not come to its end in time"})
+		x.refuse(route.Refusal{Status: http.StatusRequestTimeout, Code: "stalled", Text: "the request did not end in time"})
 	default:
 		x.event.Code = x.gone()
 		return false

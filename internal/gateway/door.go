@@ -136,13 +136,13 @@ func (d *door) admits(conn *net.UnixConn) bool {
 	}
 	if peer.Cgroup == "" {
 		d.count("peer_unset")
-		d.sayOnce("peer_unset", "a door got a connection before it was said which processes it serves", nil)
+		d.sayOnce("peer_unset", "a door got a connection before the watcher said which processes it serves", nil)
 		return false
 	}
 	ok, err := inGroup(conn, peer.Cgroup)
 	if err != nil || !ok {
 		d.count("peer")
-		d.sayOnce("peer", "a door was reached by a process that is not its sandbox's", err)
+		d.sayOnce("peer", "a process that is not in a door's sandbox reached the door", err)
 	}
 	return ok && err == nil
 }
@@ -174,7 +174,7 @@ func (d *door) close() {
 	}
 	d.running.Wait()
 	if err := d.record.close(); err != nil {
-		d.g.Log.Error("the record of a door is not whole", "door", d.id, "error", err)
+		d.g.Log.Error("the record of a door is incomplete", "door", d.id, "error", err)
 	}
 }
 
@@ -260,7 +260,7 @@ func (d *door) sayOnce(code, what string, err error) {
 	if err != nil {
 		text = d.g.Scrub(err.Error())
 	}
-	d.g.Log.Warn("a door refused or lost something; what follows of this kind is only counted", "door", d.id, "code", code, "what", what, "error", text)
+	d.g.Log.Warn("a door refused or lost something; further cases of this kind are only counted", "door", d.id, "code", code, "what", what, "error", text)
 }
 
 // begins counts a new request.

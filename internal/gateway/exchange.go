@@ -133,7 +133,7 @@ func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 		return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: route.CodeBudget, Text: spent.Error()})
 	case err != nil:
 		x.door.sayOnce("ledger", "no budget can be reserved", err)
-		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "ledger", Text: "the gateway cannot write down what is spent, so it sends nothing"})
+		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "ledger", Text: "the gateway cannot record the spending, so it sends nothing"})
 	}
 	x.reserve = reserve
 	x.door.g.isLikely(x.event.Route, bound)
@@ -161,7 +161,7 @@ func (x *exchange) finish() {
 
 func (x *exchange) say(code string, err error) {
 	if err != nil {
-		x.door.sayOnce(code, "what was spent could not be written down", err)
+		x.door.sayOnce(code, "the spending could not be recorded", err)
 	}
 }
 

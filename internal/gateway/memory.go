@@ -12,7 +12,7 @@ type memory struct {
 	used atomic.Int64
 }
 
-var errMemory = errors.New("requests under way hold all the memory that there is for them")
+var errMemory = errors.New("requests under way use all the memory that the gateway has for them")
 
 // take reserves n bytes, or fails at once if that exceeds most. It does not wait: a request that waits with half of its
 // body in memory would block others.

@@ -65,7 +65,7 @@ func (c *caches) use(routes []*Upstream, said func(text string, err error)) {
 	for _, e := range entries {
 		if now[e.Name()] == nil {
 			if err := os.RemoveAll(filepath.Join(c.dir, e.Name())); err != nil {
-				said("files of a registry that is no route any more cannot be removed", err)
+				said("files of a registry without a route cannot be removed", err)
 			}
 		}
 	}

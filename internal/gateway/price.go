@@ -36,7 +36,7 @@ func (d *door) expect() {
 			if bound, ok := d.g.likely[way.Route]; ok {
 				d.running.Go(func() {
 					if err := d.g.Ledger.Expect(claim.Scope, bound); err != nil {
-						d.sayOnce("ledger", "what a run is likely to spend could not be written down; its first request waits for that", err)
+						d.sayOnce("ledger", "the expected spending of a run could not be recorded; its first request waits until it is recorded", err)
 					}
 				})
 			}

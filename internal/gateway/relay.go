@@ -98,7 +98,7 @@ func (x *exchange) unauthorized(ctx context.Context, err error) bool {
 		return false
 	}
 	if later, ok := errors.AsType[*credential.Passing](err); ok {
-		const text = "the host's credential for this route could not be had just now; the gateway's log says why"
+		const text = "the host's credential for this route is not available just now; the gateway's log says why"
 		x.door.sayOnce("credential_later", text, err)
 		wait := int(math.Ceil(max(time.Second, time.Until(later.At)).Seconds()))
 		x.header = http.Header{"Retry-After": {strconv.Itoa(wait)}}
@@ -150,7 +150,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	model := x.route.API != route.Plain
 	if model && isPacked(r.Header["Content-Encoding"]) {
 		// The gateway cannot count tokens in a compressed answer, nor find the credential in it.
-		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, which it was told not to"})
+		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, although it was told not to"})
 	}
 	header := wire.Forward(r.Header)
 	for _, name := range private {

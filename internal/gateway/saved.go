@@ -57,7 +57,7 @@ func (g *Gateway) save(spec Spec) error {
 func (g *Gateway) forget(id string) {
 	for _, path := range []string{g.specFile(id), filepath.Join(g.socketDir(id), socketName), g.socketDir(id)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			g.Log.Warn("what was left of a door cannot be removed", "path", path, "error", err)
+			g.Log.Warn("the files of a closed door cannot be removed", "path", path, "error", err)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (g *Gateway) restore(id string) error {
 	}
 	left, known := s.Until.Sub(boot.Now())
 	if s.Spec.ID != id || !known || left <= 0 {
-		return errors.New("its time is over, or it is of another start of the machine")
+		return errors.New("its time is over, or the machine has restarted since")
 	}
 	if _, err := g.open(s.Spec, s.Until); err != nil {
 		return fmt.Errorf("%w: %w", errNotNow, err)

@@ -46,7 +46,7 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 func (d *Duration) UnmarshalJSON(raw []byte) error {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return errors.New("a duration is a text such as \"90s\"")
+		return errors.New("a duration must be a text such as \"90s\"")
 	}
 	parsed, err := time.ParseDuration(text)
 	*d = Duration(parsed)
@@ -56,10 +56,10 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 // Errors that callers tell apart.
 var (
 	ErrNoDoor   = errors.New("there is no such door")
-	ErrOther    = errors.New("there is another door of this id")
-	ErrInvalid  = errors.New("the door cannot be opened so")
+	ErrOther    = errors.New("another door has this id")
+	ErrInvalid  = errors.New("the door cannot be opened")
 	ErrNoRoute  = errors.New("there is no such route")
-	ErrDraining = errors.New("the gateway ends")
+	ErrDraining = errors.New("the gateway is ending")
 )
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -72,7 +72,7 @@ func (s *Spec) check() error {
 	}
 	switch {
 	case !idForm.MatchString(s.ID):
-		return invalid("its id is letters, digits, dots, hyphens and underscores, at most 128")
+		return invalid("its id must be letters, digits, dots, hyphens and underscores, at most 128")
 	case len(s.Routes) == 0:
 		return invalid("it leads to no route")
 	case len(s.Claims) == 0:
@@ -80,14 +80,14 @@ func (s *Spec) check() error {
 	case s.Lasts <= 0 || time.Duration(s.Lasts) > longest:
 		return invalid("it does not say how long it lasts")
 	case s.Peer.Anyone && s.Peer.Cgroup != "":
-		return invalid("it is for a control group or for anyone, not for both")
+		return invalid("it must be for a control group or for anyone, not for both")
 	case s.Peer.Cgroup != "" && !isGroup(s.Peer.Cgroup):
-		return invalid("its control group is no path below the top")
+		return invalid("its control group is not a path below the top")
 	}
 	seen := map[string]bool{}
 	for _, w := range s.Routes {
 		if w.Prefix != "" && !route.IsPrefix(w.Prefix) {
-			return invalid("%q is no prefix such as /npm", w.Prefix)
+			return invalid("%q is not a prefix such as /npm", w.Prefix)
 		}
 		if seen[w.Prefix] {
 			return invalid("two of its routes have the prefix %q", w.Prefix)

@@ -68,11 +68,11 @@ func (g *Gateway) Try(ctx context.Context, name, model string) (Tried, error) {
 // troubleTexts describe troubles for people, without names or addresses of the host's network.
 var troubleTexts = map[Wrong]string{
 	WrongName:       "its name cannot be resolved",
-	WrongAddress:    "its address is one that is not dialled",
+	WrongAddress:    "the gateway does not dial its address",
 	WrongTLS:        "there is no TLS connection that both sides accept",
 	WrongUpstream:   "it cannot be reached",
-	WrongCredential: "it refuses the host's credential, or that cannot be had",
-	WrongModel:      "it does not know a model of the route's",
+	WrongCredential: "it refuses the host's credential, or the credential is not available",
+	WrongModel:      "it does not know one of the route's models",
 }
 
 // Try does the same as Gateway.Try without a gateway. scrub removes all secrets from a text.
@@ -114,7 +114,7 @@ func (t *trial) try(ctx context.Context, models []string) (text string, wrong Wr
 		return text, wrong
 	}
 	if status >= http.StatusBadRequest {
-		return fmt.Sprintf("the upstream is there, in %d ms; it has no such list (%d), so whether it takes the credential shows with the first request", took, status), ""
+		return fmt.Sprintf("the upstream is there, in %d ms; it has no such list (%d), so the first request will show whether it accepts the credential", took, status), ""
 	}
 	text = fmt.Sprintf("the upstream answers, in %d ms", took)
 	if !lists || len(models) == 0 {
@@ -170,7 +170,7 @@ func (t *trial) get(ctx context.Context, at *url.URL) (status int, said string, 
 		request.Header.Set("Anthropic-Version", "2023-06-01")
 	}
 	if err := credential.Apply(ctx, t.Credential, request, nil); err != nil {
-		return 0, "the credential cannot be had: " + t.shown(err.Error()), WrongCredential
+		return 0, "the credential is not available: " + t.shown(err.Error()), WrongCredential
 	}
 	response, err := t.Transport.RoundTrip(request)
 	t.answered = t.answered || err == nil || errors.Is(err, dial.ErrRedirect)
@@ -198,7 +198,7 @@ func (t *trial) verdict(status int, said string) (text string, wrong Wrong) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Sprintf("the upstream refuses the credential (%d): %s", status, t.shown(said)), WrongCredential
 	case status >= 500, status == http.StatusTooManyRequests:
-		return fmt.Sprintf("the upstream is there and cannot answer now (%d): %s", status, t.shown(said)), WrongBusy
+		return fmt.Sprintf("the upstream is there, but cannot answer now (%d): %s", status, t.shown(said)), WrongBusy
 	}
 	return "", ""
 }

@@ -87,7 +87,7 @@ func TestTriedInWords(t *testing.T) {
 		{"a redirect", r.toward(plain(), elsewhere.URL, dial.Rule{Private: true}), "", WrongUpstream, "redirect"},
 		{"too many ask", r.toward(plain(), busy.URL, dial.Rule{Private: true}), "", WrongBusy, "cannot answer now (529)"},
 		{"no such list", r.toward(plain(), r.url+"/other", dial.Rule{Private: true}), "gone", "", "it has no such list (404)"},
-		{"no credential", with(func(u *Upstream) { u.Credential = &lockedAway{} }), "", WrongCredential, "the credential cannot be had"},
+		{"no credential", with(func(u *Upstream) { u.Credential = &lockedAway{} }), "", WrongCredential, "the credential is not available"},
 	} {
 		tried := test.u.Try(t.Context(), test.model, hide)
 		if tried.Wrong != test.wrong || !strings.Contains(tried.Text, test.says) || tried.Route != test.u.Route.Name {

@@ -35,13 +35,13 @@ func failure(err error) (words string, wrong Wrong) {
 	case errors.As(err, &name):
 		return "its name cannot be resolved", WrongName
 	case errors.As(err, &address):
-		return "its address is one that is not dialled", WrongAddress
+		return "the gateway does not dial its address", WrongAddress
 	case errors.Is(err, dial.ErrPin):
-		return "its certificate is not the one that is pinned", WrongTLS
+		return "its certificate does not match the route's pins", WrongTLS
 	case isCertificate(err):
 		return "its certificate is not accepted", WrongTLS
 	case isTLS(err):
-		return "it and we do not agree on TLS", WrongTLS
+		return "it and the gateway do not agree on TLS", WrongTLS
 	case errors.As(err, &slow) && slow.Timeout():
 		return "it is silent for too long", WrongUpstream
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -49,7 +49,7 @@ func failure(err error) (words string, wrong Wrong) {
 	case errors.Is(err, dial.ErrRedirect):
 		return dial.ErrRedirect.Error(), WrongUpstream
 	}
-	return "it cannot be reached, or what it said is no answer", WrongUpstream
+	return "it cannot be reached, or it did not send a valid answer", WrongUpstream
 }
 
 func isCertificate(err error) bool {

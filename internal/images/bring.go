@@ -121,7 +121,7 @@ func configuration(ctx context.Context, from source, p parts) (*v1.ConfigFile, e
 			quoted(config.OS), quoted(config.Architecture), runtime.GOARCH)
 	}
 	if have, want := len(p.layers), len(config.RootFS.DiffIDs); have != want {
-		return nil, problem(Malformed, "it has %d layers, and its configuration speaks of %d", have, want)
+		return nil, problem(Malformed, "it has %d layers, but its configuration names %d", have, want)
 	}
 	for _, id := range config.RootFS.DiffIDs {
 		if id.Algorithm != "sha256" {

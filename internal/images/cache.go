@@ -89,7 +89,7 @@ func (c *Cache) get(ctx context.Context, ref Ref) (*Image, error) {
 		return c.directoryImage(ref)
 	}
 	if !ref.Pinned() && !ref.pull {
-		e := problem(Unpinned, "the tag can lead to anything")
+		e := problem(Unpinned, "the tag may point to another image at any time")
 		e.Next = "write name@sha256:…, or allow this image to be pulled by its tag"
 		return nil, e
 	}

@@ -119,7 +119,7 @@ func (s store) sweepOne(entry fs.DirEntry) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("lock what may be in use: %w", err)
+		return fmt.Errorf("lock an image that is to be removed: %w", err)
 	}
 	defer pin.Close()
 	return os.RemoveAll(dir)

@@ -110,7 +110,7 @@ func (u *unpacker) link(old, full string) error {
 		return err
 	}
 	if t := info.Mode().Type(); t != 0 && t != fs.ModeSymlink {
-		return problem(Malformed, "a layer links to %s, which is no file", quoted(old))
+		return problem(Malformed, "a layer links to %s, which is not a file", quoted(old))
 	}
 	return u.at.stack[0].dir.Link(u.at.full(base), full)
 }
@@ -122,7 +122,7 @@ func hostile(err error, name string) error {
 	}
 	for _, is := range []error{syscall.ENAMETOOLONG, fs.ErrNotExist, fs.ErrInvalid, syscall.EINVAL, syscall.EMLINK, syscall.ENOTDIR, syscall.ELOOP} {
 		if errors.Is(err, is) {
-			return because(is, Malformed, "a layer holds %s, which cannot be made", quoted(name))
+			return because(is, Malformed, "a layer holds %s, which cannot be created", quoted(name))
 		}
 	}
 	return badStream(err)

@@ -50,14 +50,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // next holds the usual next step for each Code, unless the error knows a better step.
 var next = map[Code]string{
-	Mismatch:    "the cache is unharmed; try again, and if it stays, do not trust the source",
-	Malformed:   "export the image again, or use another",
+	Mismatch:    "the cache is unharmed; try again; if it happens again, do not trust the source",
+	Malformed:   "export the image again, or use another image",
 	TooLarge:    "use a smaller image, or raise the limit",
-	NoRoom:      "make room there, have a smaller gvisor.cache or disk.floor, or put the state on another disk",
+	NoRoom:      "make room there, lower gvisor.cache or disk.floor, or put the state on another disk",
 	Unreachable: "check the name and the network, or bring the image as archive:/path",
 	Slow:        "try again later, or bring the image as archive:/path",
 	Astray:      "use the registry's own name, with https",
-	Unsafe:      "have it where only root and the watcher's user may write, and name it without links",
+	Unsafe:      "put it where only root and the watcher's user may write, and name it by a path without links",
 	Denied:      "log in with docker or podman as the user of the watcher",
 	NotFound:    "check the reference",
 	NoPlatform:  "use an image that was built for this machine too",

@@ -32,7 +32,7 @@ func (f *folder) open(name string) (io.ReadCloser, int64, error) {
 	if info, err := f.root.Stat(name); err != nil {
 		return nil, 0, err
 	} else if !info.Mode().IsRegular() {
-		return nil, 0, problem(Malformed, "%s is no regular file", quoted(name))
+		return nil, 0, problem(Malformed, "%s is not a regular file", quoted(name))
 	}
 	file, err := f.root.Open(name)
 	if err != nil {
@@ -63,7 +63,7 @@ type archive struct {
 
 func openArchive(place *os.File, info fs.FileInfo) (*archive, error) {
 	if !info.Mode().IsRegular() {
-		return nil, problem(Malformed, "the archive is no regular file")
+		return nil, problem(Malformed, "the archive is not a regular file")
 	}
 	file, err := os.Open(again(place))
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *archive) index() error {
 			return nil
 		}
 		if err != nil {
-			e := because(err, Malformed, "the file is no whole tar archive")
-			e.Next = "save the image again; an archive that is compressed must be unpacked with gunzip first"
+			e := because(err, Malformed, "the file is not a complete tar archive")
+			e.Next = "save the image again; unpack a compressed archive with gunzip first"
 			return e
 		}
 		if len(a.members) == maxMembers {

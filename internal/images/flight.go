@@ -14,7 +14,7 @@ type flight struct {
 	waiting int // how many callers wait; guarded by Cache.mu
 }
 
-var errNobodyWaits = fmt.Errorf("nobody waits for the image any more: %w", context.Canceled)
+var errNobodyWaits = fmt.Errorf("no caller waits for the image any more: %w", context.Canceled)
 
 // board joins the flight for a reference, or begins it.
 func (c *Cache) board(ctx context.Context, ref Ref) *flight {
@@ -28,7 +28,7 @@ func (c *Cache) board(ctx context.Context, ref Ref) *flight {
 		c.flights[key] = f
 		go func() {
 			defer close(f.done)
-			late := problem(Slow, "it was not there after %v", c.options.Deadline)
+			late := problem(Slow, "it had not arrived after %v", c.options.Deadline)
 			ctx, stop := context.WithTimeoutCause(ctx, c.options.Deadline, late)
 			defer stop()
 			f.image, f.err = c.bring(ctx, ref)

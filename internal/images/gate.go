@@ -64,7 +64,7 @@ func (g *gate) admit(request *http.Request) error {
 	case home:
 		return problem(Astray, "the registry %s does not speak https, and is not on this machine", g.registry)
 	}
-	return problem(Astray, "the registry %s sends us to %s", g.registry, quoted(u.Scheme+"://"+u.Host))
+	return problem(Astray, "the registry %s redirects to %s", g.registry, quoted(u.Scheme+"://"+u.Host))
 }
 
 func loopback(host string) bool {
@@ -98,7 +98,7 @@ type steady struct {
 }
 
 func tooSlow(patience time.Duration) *Error {
-	return problem(Slow, "the registry brought next to nothing within %v", patience)
+	return problem(Slow, "the registry sent almost nothing within %v", patience)
 }
 
 // watch begins a wait for the registry. rest ends it, after n bytes have come.
@@ -122,7 +122,7 @@ func (s *steady) Read(p []byte) (int, error) {
 		s.waited, s.got = 0, 0
 	}
 	if s.left <= 0 {
-		return 0, problem(Mismatch, "the registry sends more than it should")
+		return 0, problem(Mismatch, "the registry sends more data than it should")
 	}
 	s.watch()
 	n, err := s.body.Read(p[:min(int64(len(p)), s.left)])

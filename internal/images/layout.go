@@ -45,8 +45,8 @@ func notLayout(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	e := problem(Malformed, "it holds no index.json, so it is no OCI layout")
-	e.Next = "a plain root filesystem is dir:/path, an image that docker saved is archive:/path"
+	e := problem(Malformed, "it holds no index.json, so it is not an OCI layout")
+	e.Next = "name a plain root filesystem as dir:/path, and an image from docker save as archive:/path"
 	return e
 }
 
@@ -66,11 +66,11 @@ func (l *layout) pick(all []v1.Descriptor) (v1.Hash, error) {
 		}
 		names = append(names, quoted(tag))
 	}
-	e := problem(NotFound, "it holds no image of that name")
+	e := problem(NotFound, "it holds no image with this name")
 	if l.tag == "" {
 		e = problem(NotFound, "it holds %d images, and the reference does not say which", len(all))
 	}
-	e.Next = fmt.Sprintf("there are [%s]", strings.Join(names[:min(len(names), 10)], " "))
+	e.Next = fmt.Sprintf("choose one of [%s]", strings.Join(names[:min(len(names), 10)], " "))
 	return v1.Hash{}, e
 }
 
@@ -107,7 +107,7 @@ func (l *layout) open(_ context.Context, b blob) (io.ReadCloser, error) {
 // blobName returns where the layout keeps the blob with this digest. It accepts only a well-formed sha256 digest.
 func blobName(digest v1.Hash) (string, error) {
 	if digest.Algorithm != "sha256" || len(digest.Hex) != 64 || strings.Trim(digest.Hex, "0123456789abcdef") != "" {
-		return "", problem(Malformed, "%s is no sha256 digest", quoted(digest.String()))
+		return "", problem(Malformed, "%s is not a sha256 digest", quoted(digest.String()))
 	}
 	return "blobs/sha256/" + digest.Hex, nil
 }

@@ -14,7 +14,7 @@ import (
 func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	held, err := trust.Places().Open(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		return nil, nil, because(loose, Unsafe, "another user could exchange it")
+		return nil, nil, because(loose, Unsafe, "another user could replace it")
 	}
 	if err != nil {
 		return nil, nil, unreadable(err, "it cannot be opened")
@@ -22,7 +22,7 @@ func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	info, err := held.Stat()
 	if err == nil && c.options.Apart != nil {
 		if near := c.options.Apart(held); near != nil {
-			err = because(near, Unsafe, "it is not kept apart from what requests reach")
+			err = because(near, Unsafe, "it is not apart from the places that requests reach")
 		}
 	}
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 // like the operator's own word.
 func ownAlone(name string, info fs.FileInfo) error {
 	if err := trust.Places().CheckFile(name, info); err != nil {
-		return because(err, Unsafe, "another user could exchange what is in it")
+		return because(err, Unsafe, "another user could replace its content")
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ func (c *Cache) directoryImage(ref Ref) (*Image, error) {
 	}
 	if !info.IsDir() {
 		held.Close()
-		e := problem(Malformed, "it is no directory")
-		e.Next = "an image in a file is archive:/path"
+		e := problem(Malformed, "it is not a directory")
+		e.Next = "name an image in a file as archive:/path"
 		return nil, e
 	}
 	return &Image{Dir: ref.path, Reference: ref.text, root: held}, nil

@@ -159,7 +159,7 @@ func refused(status int, registry string) error {
 	case http.StatusNotFound:
 		return problem(NotFound, "the registry %s does not have it", registry)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return problem(Denied, "the registry %s does not give it to us (%d)", registry, status)
+		return problem(Denied, "the registry %s refuses to give it to us (%d)", registry, status)
 	}
 	return problem(Unreachable, "the registry %s answers with %d %s", registry, status, http.StatusText(status))
 }

@@ -13,8 +13,8 @@ type saved struct{ *layout }
 func (s *saved) parts(context.Context) (parts, error) {
 	raw, err := small(s.files, "manifest.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		e := problem(Malformed, "the archive holds neither an OCI layout nor what docker saves")
-		e.Next = "make it with docker save or skopeo copy; an exported root filesystem is unpacked and used as dir:/path"
+		e := problem(Malformed, "the archive holds neither an OCI layout nor an image from docker save")
+		e.Next = "make it with docker save or skopeo copy; unpack an exported root filesystem, and name it as dir:/path"
 		return parts{}, e
 	}
 	if err != nil {

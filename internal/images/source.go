@@ -67,7 +67,7 @@ func choose(ctx context.Context, from documents, digest v1.Hash, raw []byte) (pa
 		}
 		digest = desc.Digest
 	}
-	return parts{}, problem(Malformed, "indexes lie in indexes, deeper than %d", maxNested)
+	return parts{}, problem(Malformed, "indexes are nested deeper than %d levels", maxNested)
 }
 
 func readManifest(digest v1.Hash, raw []byte) (parts, error) {
@@ -76,7 +76,7 @@ func readManifest(digest v1.Hash, raw []byte) (parts, error) {
 		return parts{}, because(err, Malformed, "the manifest cannot be read")
 	}
 	if m.SchemaVersion != 2 || m.Config.Digest == (v1.Hash{}) {
-		return parts{}, problem(Malformed, "the manifest is of a kind that is not known here (version %d)", m.SchemaVersion)
+		return parts{}, problem(Malformed, "this program does not know this kind of manifest (version %d)", m.SchemaVersion)
 	}
 	p := parts{manifest: digest, config: blob{digest: m.Config.Digest, size: m.Config.Size}}
 	for _, layer := range m.Layers {
@@ -110,7 +110,7 @@ func forThisMachine(all []v1.Descriptor) (v1.Descriptor, error) {
 	}
 	slices.Sort(offered)
 	offered = slices.Compact(offered)
-	return v1.Descriptor{}, problem(NoPlatform, "there is none for linux/%s, only [%s]", runtime.GOARCH,
+	return v1.Descriptor{}, problem(NoPlatform, "it has no image for linux/%s, only for [%s]", runtime.GOARCH,
 		strings.Join(offered[:min(len(offered), 10)], " "))
 }
 

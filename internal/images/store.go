@@ -37,7 +37,7 @@ func openStore(dir string) (store, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return store{}, fmt.Errorf("the image cache %s is not ours alone; give it to this user with mode 0700", dir)
+		return store{}, fmt.Errorf("the image cache %s does not belong to this user alone; make this user its owner, with mode 0700", dir)
 	}
 	s := store{dir}
 	for _, name := range []string{"tmp", "rootfs", "refs"} {
@@ -110,7 +110,7 @@ func (s store) use(ctx context.Context, digest string) (image *Image, err error)
 func (s store) putAside(digest string, damage error) error {
 	pin, err := lockFile(s.path("rootfs", digest, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("%w, and in use: it can be made anew when the sandboxes that use it have ended", damage)
+		return fmt.Errorf("%w, and in use: it can be made again when the sandboxes that use it have ended", damage)
 	}
 	if err != nil {
 		return err

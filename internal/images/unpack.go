@@ -78,7 +78,7 @@ func (u *unpacker) layer(ctx context.Context, r io.Reader) error {
 // notTar turns an error of the tar reader into an error about the image, and keeps an error that says more.
 func notTar(err error) error {
 	if errors.Is(err, tar.ErrHeader) {
-		return because(err, Malformed, "a layer is no tar archive")
+		return because(err, Malformed, "a layer is not a tar archive")
 	}
 	return badStream(err)
 }
@@ -141,7 +141,7 @@ func entryName(name string) (string, error) {
 
 func (u *unpacker) rootEntry(header *tar.Header) error {
 	if header.Typeflag != tar.TypeDir {
-		return problem(Malformed, "a layer replaces the root directory by something else")
+		return problem(Malformed, "a layer replaces the root directory with something else")
 	}
 	return u.note(".", traits(header))
 }

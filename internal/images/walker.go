@@ -101,7 +101,7 @@ func (w *walker) step(name string, create bool) (target string, err error) {
 		target, err = here.Readlink(name)
 		return target, err
 	case !info.IsDir():
-		return "", problem(Malformed, "a layer holds a file in %s, which is no directory", quoted(w.full(name)))
+		return "", problem(Malformed, "a layer holds a file in %s, which is not a directory", quoted(w.full(name)))
 	case len(w.stack) > maxDepth || len(w.full(name)) > maxPath:
 		return "", problem(Malformed, "a layer holds directories deeper than %d or longer than %d bytes", maxDepth, maxPath)
 	}

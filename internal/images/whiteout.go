@@ -13,7 +13,7 @@ import (
 func (u *unpacker) whiteout(parent, base string) error {
 	gone := strings.TrimPrefix(base, whiteout)
 	if base != opaque && (gone == "" || gone == "." || gone == "..") {
-		return problem(Malformed, "a layer takes %s away", quoted(path.Join(parent, base)))
+		return problem(Malformed, "a layer has the invalid whiteout %s", quoted(path.Join(parent, base)))
 	}
 	if err := u.at.enter(parent, false); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

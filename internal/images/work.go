@@ -28,7 +28,7 @@ func (w *work) spend(steps int64) error {
 	w.left -= steps
 	w.spent += steps
 	if w.left < 0 {
-		return problem(TooLarge, "it takes more work to unpack than its entries are worth")
+		return problem(TooLarge, "it takes too much work to unpack for its number of entries")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (a *answer) moveAside(warnings []string) []string {
 		unix.Close(dir)
 	}
 	if err != nil {
-		warnings = append(warnings, fmt.Sprintf("an answer from before this run may be at %q: %v", a.path, err))
+		warnings = append(warnings, fmt.Sprintf("an answer from before this run may still be at %q: %v", a.path, err))
 	}
 	return warnings
 }
@@ -73,7 +73,7 @@ func (a *answer) settle(printed kept) (says []string) {
 		return printed.whole.drop()
 	}
 	if instead != "" {
-		says = append(says, fmt.Sprintf("what the agent left at %q was %s; the answer is its standard output instead", a.path, instead))
+		says = append(says, fmt.Sprintf("the agent left an unusable answer at %q, %s; the answer is its standard output instead", a.path, instead))
 	}
 	err := a.publish(printed.chunks)
 	switch {

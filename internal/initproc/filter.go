@@ -21,14 +21,14 @@ func applyFilter() error {
 		err = installFilter(filter)
 	}
 	if err != nil {
-		return refuse(runfile.FailureSetup, "the filter of system calls: %w", err)
+		return refuse(runfile.FailureSetup, "cannot install the filter of system calls: %w", err)
 	}
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	switch {
 	case err != nil:
-		return refuse(runfile.FailureSetup, "whether there is a filter of system calls: %w", err)
+		return refuse(runfile.FailureSetup, "cannot check the filter of system calls: %w", err)
 	case mode != unix.SECCOMP_MODE_FILTER:
-		return refuse(runfile.FailureSetup, "has no filter of system calls: the kernel has dropped it")
+		return refuse(runfile.FailureSetup, "the kernel has dropped the filter of system calls")
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func installFilter(filter []byte) error {
 	case errno != 0:
 		return errno
 	case thread != 0:
-		return fmt.Errorf("thread %d has another one", thread)
+		return fmt.Errorf("thread %d has a different filter", thread)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func setLimits(umask int, limits []runfile.Rlimit) error {
 			return refuse(runfile.FailureSetup, "limit %s: %w", limit.Name, err)
 		}
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit.Value, Max: limit.Value}); err != nil {
-			return refuse(runfile.FailureSetup, "limit %s to %d, which may be %d here: %w", limit.Name, limit.Value, had.Max, err)
+			return refuse(runfile.FailureSetup, "limit %s to %d, but at most %d is possible here: %w", limit.Name, limit.Value, had.Max, err)
 		}
 	}
 	return nil

@@ -188,7 +188,7 @@ func (r *run) run() int {
 	r.finish()
 	told := runfile.ExitFor(code)
 	if seen, _ := runfile.AgentExit(told); seen != code {
-		warn("the exit code %d is told as %d", code, seen)
+		warn("the exit code %d is reported as %d", code, seen)
 	}
 	if r.token != "" && alone {
 		sayEnd(r.token, runfile.End{Code: told, Memory: seeMemory()})

@@ -16,7 +16,7 @@ import (
 const socketsABI = 9
 
 // errCannotShut says that this kernel cannot keep a process from the sockets of others.
-var errCannotShut = errors.New("the kernel has no Landlock that knows sockets: it takes Linux 7.1, with landlock among its security modules")
+var errCannotShut = errors.New("the kernel cannot restrict sockets with Landlock: this needs Linux 7.1, with landlock among its security modules")
 
 // shutSockets makes the kernel refuse sockets to this process and to everything that it starts. It refuses every socket
 // in the file system that a process outside of the sandbox has made, except at and below the given handles. Mounts
@@ -76,7 +76,7 @@ func (m mounts) shut(f runfile.File) error {
 		}
 	}
 	if err := shutSockets(open); err != nil {
-		return refuse(runfile.FailureSetup, "sockets of others: %w", err)
+		return refuse(runfile.FailureSetup, "keep the agent from the sockets of others: %w", err)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func tryShut(name string) int {
 		return 1
 	}
 	if connect("unix:"+name) == nil {
-		warn("a socket can be reached that the kernel was to refuse")
+		warn("a socket can be reached, although the kernel should refuse it")
 		return 1
 	}
 	return 0

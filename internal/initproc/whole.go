@@ -72,7 +72,7 @@ func (w *whole) describe() string {
 	path := w.answer.path + runfile.WholeSuffix
 	switch {
 	case !w.made:
-		return fmt.Sprintf("the rest is nowhere: %q was not written: %v", path, w.err)
+		return fmt.Sprintf("the rest is lost: %q was not written: %v", path, w.err)
 	case w.err != nil:
 		return fmt.Sprintf("only the first %d bytes of the output are in %q: %v", w.size(), path, w.err)
 	}
@@ -90,7 +90,7 @@ func (w *whole) drop() (says []string) {
 		unix.Close(dir)
 	}
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		says = append(says, fmt.Sprintf("%q is not the answer, and stays: %v", w.answer.path+runfile.WholeSuffix, err))
+		says = append(says, fmt.Sprintf("%q is not the answer, but cannot be removed: %v", w.answer.path+runfile.WholeSuffix, err))
 	}
 	return says
 }

@@ -42,7 +42,7 @@ func (e Ending) Change() Change {
 // know who wanted a child signalled or a sandbox removed. The first note counts.
 func (j *Journal) NoteEnding(ctx context.Context, key string, e Ending) error {
 	noted := &e
-	return j.update(ctx, "note why it is being ended:", key, withKernel, noteEnding, jsonColumn{&noted}, key)
+	return j.update(ctx, "note why the watcher ends", key, withKernel, noteEnding, jsonColumn{&noted}, key)
 }
 
 const noteEnding = `UPDATE runs SET ending = iif(ending = 'null', ?, ending) WHERE key = ? AND state <> 'ended'`

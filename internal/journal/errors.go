@@ -15,9 +15,9 @@ import (
 // Errors that a caller may want to tell apart. Each is wrapped with a text that names the action and the run or file.
 var (
 	ErrUnknown   = errors.New("the journal has no such run")
-	ErrForgotten = errors.New("there was a run of this key, or may have been, and its record is gone")
+	ErrForgotten = errors.New("there was, or may have been, a run with this key, but its record is gone")
 	ErrMoved     = errors.New("the run is in another state by now")
-	ErrIllegal   = errors.New("the journal does not do that") // a mistake of the caller
+	ErrIllegal   = errors.New("the journal does not allow this change") // a mistake of the caller
 	ErrReadOnly  = errors.New("the journal was opened for reading only")
 	ErrClosed    = errors.New("the journal is closed")
 	ErrUnsafe    = errors.New("others could read or change the journal")
@@ -34,10 +34,10 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
-		return fmt.Sprintf("the journal %s has version %d and this program knows versions up to %d: run the newer program. "+
-			"It was not changed; without it requests that still lie in an outbox would run again", e.Path, e.Found, e.Known)
+		return fmt.Sprintf("the journal %s has version %d, but this program knows only versions up to %d: run the newer program. "+
+			"The journal was not changed. Without it, requests that still lie in an outbox would run again", e.Path, e.Found, e.Known)
 	}
-	return fmt.Sprintf("the journal %s has version %d and this program needs version %d: start the watcher once, which brings it up to date",
+	return fmt.Sprintf("the journal %s has version %d, but this program needs version %d: start the watcher once; it updates the journal",
 		e.Path, e.Found, e.Known)
 }
 
@@ -55,7 +55,7 @@ func illegalMove(from, to delegation.State) error {
 // the runs.
 func damaged(path, what string) error {
 	return fmt.Errorf("%w: %s %s. Keep a copy; then try `sqlite3 %s .recover`, or move it away together with its "+
-		"-wal, -shm and .open. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path)
+		"-wal, -shm and .open. Without it, requests that still lie in an outbox run again", ErrCorrupt, path, what, path)
 }
 
 // unreadable explains a row that could not be read. If neither the database nor the caller's context failed, the row

@@ -116,7 +116,7 @@ const setAnswered = `UPDATE runs SET answered_at = iif(answered, answered_at, ?)
 // NoteUsage records the usage of an ended run, if it was not known at the end. It may be called again.
 func (j *Journal) NoteUsage(ctx context.Context, key string, used delegation.Usage) error {
 	usage := &used
-	return j.update(ctx, "note what was used by", key, withKernel, setUsage, jsonColumn{&usage}, key)
+	return j.update(ctx, "note the usage of", key, withKernel, setUsage, jsonColumn{&usage}, key)
 }
 
 const setUsage = `UPDATE runs SET usage = ? WHERE key = ? AND state = 'ended'`

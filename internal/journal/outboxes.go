@@ -90,7 +90,7 @@ const lookedThrough = `UPDATE outboxes SET lost = 0 WHERE id = ?`
 
 // UnfinishedOf returns at most limit runs of one outbox that still need an end or a response, oldest first.
 func (j *Journal) UnfinishedOf(ctx context.Context, outbox string, limit int) ([]Run, error) {
-	return j.many(ctx, "list what is unfinished", unfinishedOf, outbox, limit)
+	return j.many(ctx, "list unfinished runs", unfinishedOf, outbox, limit)
 }
 
 const unfinishedOf = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 AND +outbox = ? ORDER BY seq LIMIT ?`

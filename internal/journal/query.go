@@ -43,7 +43,7 @@ const latest = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND subag
 // greater than after. The limit matters: a parent can cause any number of such runs, by planting files where their
 // responses belong.
 func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run, error) {
-	return j.many(ctx, "list what is unfinished", unfinished, after, limit)
+	return j.many(ctx, "list unfinished runs", unfinished, after, limit)
 }
 
 // A run that has not ended is never answered, so one flag finds both.

@@ -11,7 +11,7 @@ import (
 // wrong, Refile returns ErrMoved: for an ended run, the response must be checked against the new file now; for any
 // other run, the response comes later.
 func (j *Journal) Refile(ctx context.Context, key string, read delegation.Reading, ended bool) error {
-	return j.update(ctx, "note another file of", key, withKernel, refile, inodeColumn{&read.Stamp.Ino},
+	return j.update(ctx, "note a new request file of", key, withKernel, refile, inodeColumn{&read.Stamp.Ino},
 		stampColumn{&read.Stamp.ModTime}, stampColumn{&read.Stamp.ChangeTime}, read.Stamp.Size, rawColumn{&read.Content}, read.Firm, key, ended)
 }
 

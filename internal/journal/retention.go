@@ -71,13 +71,13 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 	if since.After(found) {
 		found = since
 	}
-	return found, j.explain("look for what is over", err)
+	return found, j.explain("look for runs that are over", err)
 }
 
 // ListOver returns answered runs of an outbox that ended before a time, the earliest first. after is the last run of
 // the previous list; ListOver continues behind it.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
-	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.overAt, after.seq, limit)
+	return many(ctx, j, "list runs that are over", listOver, scanOver, outbox, before.UnixNano(), after.overAt, after.seq, limit)
 }
 
 const listOver = `SELECT key, file_name, ino, mtime, ctime, size, over_at, seq FROM runs

@@ -204,7 +204,7 @@ func (w *writer) commit(tx *sql.Tx, needed flush) error {
 	}
 	level := 0
 	if err := tx.StmtContext(context.Background(), w.statements[synchronous]).QueryRowContext(context.Background()).Scan(&level); err != nil || level != everyCommit {
-		return fmt.Errorf("SQLite would not flush what has to be on the disk (%d, %w)", level, err)
+		return fmt.Errorf("SQLite would not flush data that must be on the disk (%d, %w)", level, err)
 	}
 	begin := time.Now()
 	err := tx.Commit()

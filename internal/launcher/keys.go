@@ -24,7 +24,7 @@ type Key struct {
 
 	Min, Max int64
 	Match    *regexp.Regexp // nil matches everything
-	Wrong    string         // the error for a text or an address that does not match: "is no name of a runtime; …"
+	Wrong    string         // the error for a text or an address that does not match: "is not the name of a runtime; …"
 	Env      string         // the environment variable that holds the value if the configuration does not
 	Default  any            // a string, or an int64 for a Size; nil means "" or 0
 }

@@ -114,7 +114,7 @@ func held(file *os.File, dir string, err error) error {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
 	holder, _ := io.ReadAll(io.LimitReader(file, maxHolder))
-	return &HeldError{Dir: dir, Holder: cmp.Or(strings.TrimSpace(string(holder)), "one that is just starting")}
+	return &HeldError{Dir: dir, Holder: cmp.Or(strings.TrimSpace(string(holder)), "a process that is just starting")}
 }
 
 // isAt reports whether the open file is still the file at this path.
@@ -156,7 +156,7 @@ func ownDirectory(dir string) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the runtime directory %s is not ours alone; give it to this user with mode 0700", dir)
+		return fmt.Errorf("the runtime directory %s does not belong to this user alone; make this user its owner, with mode 0700", dir)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func ownDirectory(dir string) error {
 func nameOf(info fs.FileInfo) (string, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return "", errors.New("the system tells no inode")
+		return "", errors.New("the system gives no inode")
 	}
 	return fmt.Sprintf("%x-%x.lock", stat.Dev, stat.Ino), nil
 }

@@ -27,7 +27,7 @@ func (m *Metrics) trouble(ctx context.Context) string {
 		return "starting"
 	}
 	if _, err := m.source.Status(ctx); err != nil {
-		return "the watcher does not say how it stands"
+		return "the watcher does not report its status"
 	}
 	if _, err := m.source.Journal.Outboxes(ctx); err != nil {
 		return "the journal does not answer"

@@ -57,8 +57,8 @@ func New(s Source) *Metrics {
 		source: s, wake: make(chan struct{}, 1), took: map[string]*histogram{},
 		ended:   newFamily("counter", "runs_ended_total", "Runs that have ended, by the reason of their end.", "outbox", "profile", "reason"),
 		refused: newFamily("counter", "requests_refused_total", "Requests that were refused, by the code of the refusal.", "code", "outbox"),
-		tokens:  newFamily("counter", "model_tokens_total", "Tokens that went through the model gateway, of runs that have ended.", "direction", "profile"),
-		phases:  newFamily("histogram", "run_phase_seconds", "How long each part of the way of a run has taken.", "phase"),
+		tokens:  newFamily("counter", "model_tokens_total", "Tokens of ended runs that went through the model gateway.", "direction", "profile"),
+		phases:  newFamily("histogram", "run_phase_seconds", "How long each phase of a run has taken.", "phase"),
 	}
 	for _, phase := range phases {
 		m.took[phase] = &histogram{}
@@ -104,12 +104,12 @@ func (m *Metrics) catchUp(ctx context.Context) {
 	}
 	outboxes, err := m.source.Journal.Outboxes(ctx)
 	if err != nil {
-		m.source.Log.Debug("ends are counted without the names of their outboxes", "error", err)
+		m.source.Log.Debug("ends of runs are counted without the names of their outboxes", "error", err)
 	}
 	for _, key := range fresh {
 		run, err := m.source.Journal.Get(ctx, key)
 		if err != nil {
-			m.source.Log.Debug("an end is not counted", "run", key, "error", err)
+			m.source.Log.Debug("the end of a run is not counted", "run", key, "error", err)
 			continue
 		}
 		i := slices.IndexFunc(outboxes, func(o journal.Outbox) bool { return o.ID == run.Outbox })

@@ -31,10 +31,10 @@ func (m *Metrics) writeRoutes(ctx context.Context, to *strings.Builder) {
 	defer cancel()
 	routes, err := m.source.Routes(ctx)
 	if err != nil {
-		m.source.Log.Debug("numbers of the model gateway are not shown", "error", err)
+		m.source.Log.Debug("the numbers of the model gateway are missing", "error", err)
 		return
 	}
-	requests := newFamily("counter", "gateway_requests_total", "Requests to the model gateway, with those that it refused.", "route")
+	requests := newFamily("counter", "gateway_requests_total", "Requests to the model gateway, including refused requests.", "route")
 	tokens := newFamily("counter", "gateway_tokens_total", "Tokens that the gateway's budgets were charged.", "direction", "route")
 	money := newFamily("counter", "gateway_money_total", "Money that the gateway's budgets were charged, in the currency of its prices.", "route")
 	refused := newFamily("counter", "gateway_refused_total", "Requests that the gateway refused or cut off, by its codes.", "code", "route")

@@ -19,18 +19,18 @@ type standing struct {
 func newStanding() standing {
 	gauge := func(name, help string, labels ...string) *family { return newFamily("gauge", name, help, labels...) }
 	return standing{
-		up:          gauge("up", "1 where the watcher says how it stands.", "version"),
+		up:          gauge("up", "1 if the watcher reports its status.", "version"),
 		started:     gauge("start_time_seconds", "When the watcher began."),
 		places:      gauge("places_max", "How many runs of all outboxes may have a place."),
 		running:     gauge("runs_running", "Runs that have a place.", "outbox"),
 		runningMost: gauge("runs_running_max", "How many runs may have a place.", "outbox"),
 		queued:      gauge("runs_queued", "Runs that wait.", "outbox"),
 		queuedMost:  gauge("runs_queued_max", "How many runs may wait.", "outbox"),
-		trouble:     gauge("outbox_trouble", "1 where an outbox is not served as it should be.", "outbox"),
+		trouble:     gauge("outbox_trouble", "1 if an outbox is not served as it should be.", "outbox"),
 		ready:       gauge("sandboxes_ready", "Sandboxes that were made ahead of runs.", "outbox", "profile"),
 		wanted:      gauge("sandboxes_wanted", "Sandboxes that should be ready.", "outbox", "profile"),
-		memory:      gauge("sandboxes_ready_bytes", "The memory of those that are ready, as their control groups count it.", "outbox", "profile"),
-		held:        gauge("held_up", "1 for each notice of what keeps the watcher from its work.", "by", "outbox"),
+		memory:      gauge("sandboxes_ready_bytes", "The memory of the ready sandboxes, as their control groups count it.", "outbox", "profile"),
+		held:        gauge("held_up", "1 for each notice of a problem that keeps the watcher from its work.", "by", "outbox"),
 	}
 }
 

@@ -30,11 +30,11 @@ var errRenamed = errors.New("a directory above it was renamed meanwhile, or a mo
 func (b *Bases) Above(pin *Pin) ([]sandbox.Directory, error) {
 	above, err := climb(int(pin.file.Fd()))
 	if err != nil {
-		return nil, fmt.Errorf("find what lies above %q beneath %q: %w", pin.Source.Rel, pin.Source.Base, err)
+		return nil, fmt.Errorf("find the directories above %q beneath %q: %w", pin.Source.Rel, pin.Source.Base, err)
 	}
 	beyond, err := b.beyond(pin.Source.Base, above[len(above)-1])
 	if err != nil {
-		return nil, fmt.Errorf("find what lies above the mount of %q: %w", pin.Source.Base, err)
+		return nil, fmt.Errorf("find the directories above the mount of %q: %w", pin.Source.Base, err)
 	}
 	return append(above, beyond...), nil
 }

@@ -28,7 +28,7 @@ var ErrTaken = errors.New("the place is taken; mounts are placed outermost first
 var ErrNoPlace = errors.New("the mount around it has no fitting place")
 
 // ErrNotPlaced says that a place of a slot does not hold the mount that was placed there.
-var ErrNotPlaced = errors.New("the slot does not hold what was placed in it")
+var ErrNotPlaced = errors.New("the slot does not hold the mount that was placed in it")
 
 // ErrBelow says that something is mounted below a source. The kernel lets only root leave such a mount out, because an
 // ordinary user would otherwise see what the mount hides.

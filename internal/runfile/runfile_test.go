@@ -77,7 +77,7 @@ func TestRefused(t *testing.T) {
 		{func(f *runfile.File) { f.Dir = "/p/../ws" }, "not a clean absolute path"},
 		{func(f *runfile.File) { f.Umask = 0o1000 }, "umask"},
 		{func(f *runfile.File) { f.Umask = -1 }, "umask"},
-		{func(f *runfile.File) { f.Rlimits[0].Name = "as" }, `rlimit "as" is none of core, fsize`},
+		{func(f *runfile.File) { f.Rlimits[0].Name = "as" }, `rlimit "as" is not one of core, fsize`},
 		{func(f *runfile.File) { f.Rlimits[0].Name = "core" }, "rlimit core is there twice"},
 		{func(f *runfile.File) { f.Mounts[0].Path = "/p/" }, `mount "/p/" is not a clean`},
 		{func(f *runfile.File) { f.Mounts[0].Inode = 0 }, "no device and inode"},
@@ -111,7 +111,7 @@ func TestRefused(t *testing.T) {
 func TestFilters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for size, says := range map[int]string{
-		0: "may have 1 to 4096", 8: "", 15: "no number of steps", 8 * 4096: "", 8 * 4097: "has 4097 steps",
+		0: "may have 1 to 4096", 8: "", 15: "not a whole number of steps", 8 * 4096: "", 8 * 4097: "has 4097 steps",
 	} {
 		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func (f File) validateForwards() error {
 func ValidateFilter(filter []byte) error {
 	switch {
 	case len(filter)%StepSize != 0:
-		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(filter))
+		return fmt.Errorf("filter has %d bytes, which is not a whole number of steps", len(filter))
 	case len(filter) == 0 || len(filter) > maxSteps*StepSize:
 		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(filter)/StepSize, maxSteps)
 	}
@@ -129,12 +129,12 @@ func (f File) validateProcess() error {
 		return err
 	}
 	if f.Umask < 0 || f.Umask > 0o777 {
-		return fmt.Errorf("umask %#o is not one", f.Umask)
+		return fmt.Errorf("%#o is not a umask", f.Umask)
 	}
 	var seen []string
 	for _, limit := range f.Rlimits {
 		if !slices.Contains(RlimitNames, limit.Name) {
-			return fmt.Errorf("rlimit %q is none of %s", limit.Name, strings.Join(RlimitNames, ", "))
+			return fmt.Errorf("rlimit %q is not one of %s", limit.Name, strings.Join(RlimitNames, ", "))
 		}
 		if slices.Contains(seen, limit.Name) {
 			return fmt.Errorf("rlimit %s is there twice", limit.Name)

@@ -40,10 +40,10 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Next() string {
 	switch e.Reason {
 	case Unsafe:
-		return "have it owned by root and writable by its owner alone (sudo install -m 0755 bin/runsc /usr/local/bin/), or name another one with gvisor.runsc"
+		return "make root its owner, and let only root write to it (sudo install -m 0755 bin/runsc /usr/local/bin/), or name another runsc with gvisor.runsc"
 	case NeedsLinux:
-		return "run the watcher on Linux; on a Mac, in the virtual machine in which the engine runs"
+		return "run the watcher on Linux; on a Mac, run it in the engine's virtual machine"
 	default:
-		return "make build puts the right one beside the watcher; or name one with gvisor.runsc"
+		return "run make build, which puts the right runsc beside the watcher, or name a runsc with gvisor.runsc"
 	}
 }

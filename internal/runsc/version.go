@@ -38,7 +38,7 @@ func (v Version) Warning() string {
 	if v.Text == Pinned {
 		return ""
 	}
-	return fmt.Sprintf("runsc is version %s; what is tested is %s", v.Text, Pinned)
+	return fmt.Sprintf("runsc is version %s; the tested version is %s", v.Text, Pinned)
 }
 
 // Version asks the program for its version. If the version may not be used, Version returns an error.
@@ -49,14 +49,14 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 	}
 	text, ok := strings.CutPrefix(firstLine(said), "runsc version ")
 	if !ok {
-		return Version{}, &Error{Reason: Foreign, Path: p.Path, What: fmt.Sprintf("is not gVisor's runsc: asked for its version it says %.80q", firstLine(said))}
+		return Version{}, &Error{Reason: Foreign, Path: p.Path, What: fmt.Sprintf("is not gVisor's runsc: asked for its version, it says %.80q", firstLine(said))}
 	}
 	v := Version{Text: strings.TrimSpace(text)}
 	if v.Date, ok = dateOf(v.Text); !ok {
-		return Version{}, &Error{Reason: TooOld, Path: p.Path, What: fmt.Sprintf("is of an age that its version does not tell (%.80q)", v.Text)}
+		return Version{}, &Error{Reason: TooOld, Path: p.Path, What: fmt.Sprintf("has a version that does not tell its age (%.80q)", v.Text)}
 	}
 	if v.Date.Format(time.DateOnly) < oldest {
-		what := fmt.Sprintf("is of %s (version %.80q), and runsc from before %s has known holes", v.Date.Format(time.DateOnly), v.Text, oldest)
+		what := fmt.Sprintf("is from %s (version %.80q); runsc from before %s has known security holes", v.Date.Format(time.DateOnly), v.Text, oldest)
 		return Version{}, &Error{Reason: TooOld, Path: p.Path, What: what}
 	}
 	return v, nil
@@ -79,7 +79,7 @@ func (p Program) ask(ctx context.Context) (string, error) {
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return "", &Error{Reason: Mute, Path: p.Path, What: "was asked for its version and did not answer", Err: context.Cause(ctx)}
+		return "", &Error{Reason: Mute, Path: p.Path, What: "was asked for its version, but did not answer", Err: context.Cause(ctx)}
 	case err != nil && complaint.String() != "":
 		return "", &Error{Reason: Mute, Path: p.Path, What: fmt.Sprintf("does not tell its version (%.200q)", firstLine(complaint.String())), Err: err}
 	case err != nil:

@@ -54,7 +54,7 @@ func (f Filter) byNumber() (map[uint32][]Rule, error) {
 		for _, name := range r.Names {
 			number, ok := numbers[name]
 			if !ok {
-				return nil, fmt.Errorf("nobody knows the number that %s has on %s", name, f.Arch)
+				return nil, fmt.Errorf("the number of %s on %s is not known", name, f.Arch)
 			}
 			all[number] = append(all[number], r)
 		}

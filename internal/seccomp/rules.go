@@ -46,7 +46,7 @@ func inet(kind Arg, protocol uint64) []Arg { return family(2, 8, kind, protocol)
 // rules are the filter. They let in the calls that ordinary programs need. No call is here only because somebody asked
 // for it once; each group says why it may be here.
 var rules = slices.Concat(optionRules(), []Rule{
-	{Reason: "bytes go in and out of what is open", Names: calls(`
+	{Reason: "reading and writing open files", Names: calls(`
 		read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek close close_range dup dup3
 		flock fsync fdatasync sync syncfs sync_file_range fadvise64 readahead ftruncate truncate
 		sendfile splice tee vmsplice copy_file_range cachestat`)},
@@ -56,9 +56,9 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "giving space back (FALLOC_FL_PUNCH_HOLE)", Names: calls(`fallocate`), Args: []Arg{{Index: 1, Mask: punchHole, Value: punchHole}}},
 	{Reason: "taking space without writing", Names: calls(`fallocate`), Args: without(1, punchHole), Errno: eopnotsupp},
 
-	{Reason: "what open files, terminals and sockets are asked", Names: calls(`ioctl`), Args: []Arg{requests}},
-	{Reason: "flags, copies and locks of what is open", Names: calls(`fcntl`), Args: []Arg{commands}},
-	{Reason: "names, directories and what is said about files; the mounts decide what can be reached", Names: calls(`
+	{Reason: "requests to open files, terminals and sockets", Names: calls(`ioctl`), Args: []Arg{requests}},
+	{Reason: "flags, copies and locks of open files", Names: calls(`fcntl`), Args: []Arg{commands}},
+	{Reason: "names, directories and attributes of files; the mounts decide which files can be reached", Names: calls(`
 		faccessat faccessat2 fstat newfstatat statx statfs fstatfs getcwd chdir fchdir getdents64 readlinkat mkdirat
 		renameat linkat unlinkat symlinkat fchown fchownat utimensat umask
 		getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getxattrat listxattrat
@@ -79,7 +79,7 @@ var rules = slices.Concat(optionRules(), []Rule{
 	// On the host a set-user-id file in the workspace would run with the rights of the workspace's owner. The parent,
 	// or any user who can reach the file, could run it. nosuid protects only our own mount. openat2 and io_uring hide
 	// the mode from this filter, so they are refused.
-	{Reason: "opening what is there: no O_CREAT, no O_TMPFILE", Names: calls(`openat`), Args: without(2, makesFile)},
+	{Reason: "opening existing files: no O_CREAT, no O_TMPFILE", Names: calls(`openat`), Args: without(2, makesFile)},
 	{Reason: "making files, with a mode that has no set-id bits", Names: calls(`openat`), Args: without(3, setID)},
 	// No devices, not even the device with the number 0, which overlay file systems take for a sign that a file is
 	// gone.
@@ -89,7 +89,7 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "the same, plain files that have no type", Names: calls(`mknodat`), Args: node(2, 0)},
 	{Reason: "changing modes to ones that have no set-id bits", Names: calls(`fchmod`), Args: without(1, setID)},
 	{Reason: "changing modes to ones that have no set-id bits", Names: calls(`fchmodat fchmodat2`), Args: without(2, setID)},
-	{Reason: "opening what is there, by its older name", Arch: "amd64", Names: calls(`open`), Args: without(1, makesFile)},
+	{Reason: "opening existing files, by its older name", Arch: "amd64", Names: calls(`open`), Args: without(1, makesFile)},
 	{Reason: "making files without set-id bits, by its older name", Arch: "amd64", Names: calls(`open`), Args: without(2, setID)},
 	{Reason: "making and changing files without set-id bits, by their older names", Arch: "amd64", Names: calls(`creat chmod`), Args: without(1, setID)},
 	{Reason: "making FIFOs without set-id bits, by its older name", Arch: "amd64", Names: calls(`mknod`), Args: node(1, 0o010000)},
@@ -113,7 +113,7 @@ var rules = slices.Concat(optionRules(), []Rule{
 		sched_getscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval
 		sched_yield`)},
 	{Reason: "the same, by its older names", Arch: "amd64", Names: calls(`fork vfork getpgrp`)},
-	{Reason: "what a process sets for itself", Names: calls(`prctl`), Args: []Arg{processOptions}},
+	{Reason: "settings of a process for itself", Names: calls(`prctl`), Args: []Arg{processOptions}},
 	{Reason: "a thread's base registers, and leave to use big ones", Arch: "amd64", Names: calls(`arch_prctl`), Args: []Arg{threadOptions}},
 	// The kernel lets a process change the limits of the same user's other processes, and init belongs to the same
 	// user. A process could set init's limits to zero; then init would end, and the sandbox with it. A number other
@@ -161,7 +161,7 @@ var rules = slices.Concat(optionRules(), []Rule{
 		sendto recvfrom sendmmsg recvmmsg`), Args: without(3, lower&^messageFlags)},
 	{Reason: "the same", Names: calls(`sendmsg recvmsg`), Args: without(2, lower&^messageFlags)},
 
-	{Reason: "asking who one is, and becoming it again: without capabilities nobody becomes another", Names: calls(`
+	{Reason: "asking for one's own ids, and setting them again: without capabilities no process gets other ids", Names: calls(`
 		getuid geteuid getgid getegid getresuid getresgid getgroups capget capset setuid setgid setreuid setregid
 		setresuid setresgid setgroups setfsuid setfsgid`)},
 	{Reason: "facts that are the same for everybody", Names: calls(`uname sysinfo getrandom`)},

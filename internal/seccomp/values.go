@@ -149,7 +149,7 @@ var socketOptions = []struct {
 func optionRules() (all []Rule) {
 	for _, o := range socketOptions {
 		all = append(all, Rule{
-			Reason: "what sockets are told and asked, of level " + o.name, Names: calls("setsockopt getsockopt"),
+			Reason: "setting and reading options of sockets, of level " + o.name, Names: calls("setsockopt getsockopt"),
 			Args: []Arg{{Index: 1, Mask: lower, Value: o.level}, o.names},
 		})
 	}

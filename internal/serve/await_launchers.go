@@ -29,8 +29,8 @@ func (t Timing) pause() time.Duration   { return cmp.Or(t.Pause, time.Second) }
 
 func (t Timing) exchange() time.Duration { return cmp.Or(t.Exchange, 2*time.Second) }
 
-// errOvertaken says that a configuration no longer waits, because it is to be read once more.
-var errOvertaken = errors.New("it is to be read once more")
+// errOvertaken says that a configuration no longer waits, because the watcher was told to read it once more.
+var errOvertaken = errors.New("the watcher was told to read it once more")
 
 // awaitLaunchers waits until no launcher of the new configuration hangs. Meanwhile the old configuration is served.
 // With a launcher that hangs, the next host could do nothing: it would serve no outbox, and look after nothing that

@@ -24,7 +24,7 @@ func (e *NoLauncherError) Error() string {
 	for i, err := range e.Why {
 		all[i] = err.Error()
 	}
-	return "there is nothing to launch sandboxes with: " + strings.Join(all, "; ")
+	return "no launcher can be used: " + strings.Join(all, "; ")
 }
 
 func (e *NoLauncherError) Unwrap() []error { return e.Why }
@@ -89,7 +89,7 @@ func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	}
 	p.Sandbox, p.Chosen = taken, strings.Join(said, "; ")
 	if len(said) == 0 {
-		p.Chosen = taken + " can be used, and is the first choice"
+		p.Chosen = taken + " can be used and is the first choice"
 	}
 	o.tell(*p, errs)
 	return nil
@@ -122,7 +122,7 @@ func (o *opener) against(ctx context.Context, name string, p compile.Profile) ob
 		return obstacle{without, absence(name, err), err}
 	}
 	if err := doctor.Start(doctor.System{Guarantees: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.config.Accept}); err != nil {
-		return obstacle{unfit, name + " lacks what no sandbox goes without", err}
+		return obstacle{unfit, name + " lacks a guarantee that every sandbox needs", err}
 	}
 	missing := g.Missing(p.AtLeast)
 	if len(missing) == 0 {
@@ -134,7 +134,7 @@ func (o *opener) against(ctx context.Context, name string, p compile.Profile) ob
 	}
 	return obstacle{
 		lesser, name + " does not enforce " + strings.Join(words, ", "),
-		fmt.Errorf("%s does not enforce what profile %s demands: %s", name, p.Name, strings.Join(reasons, "; ")),
+		fmt.Errorf("%s does not enforce the guarantees that profile %s demands: %s", name, p.Name, strings.Join(reasons, "; ")),
 	}
 }
 

@@ -89,7 +89,7 @@ var choices = map[string]struct {
 		s.gvisor.world.Enforce(sandbox.SwapLimit, false, "")
 		s.demand(sandbox.KernelIsolation, sandbox.SwapLimit)
 	}, "docker", "docker does not enforce kernel_isolation; gvisor does not enforce swap"},
-	"no wall with Docker": {func(s *shop) { s.world.Enforce(sandbox.NoNetwork, false, "") }, "gvisor", "lacks what no sandbox goes without"},
+	"no wall with Docker": {func(s *shop) { s.world.Enforce(sandbox.NoNetwork, false, "") }, "gvisor", "lacks a guarantee that every sandbox needs"},
 	"a missing wall weighs more than a demand": {func(s *shop) {
 		s.world.Enforce(sandbox.NoNetwork, false, "")
 		s.gvisor.world.Enforce(sandbox.SwapLimit, false, "")
@@ -100,7 +100,7 @@ var choices = map[string]struct {
 		s.config.Accept = []sandbox.GuaranteeKey{sandbox.PidsLimit}
 	}, "docker", "first choice"},
 	"a place":              {func(s *shop) { s.system("dir:/srv/root") }, "gvisor", "docker cannot use this root file system"},
-	"an image that moves":  {func(s *shop) { s.system("debian:12"); s.noDocker() }, "", "by their digest"},
+	"an image that moves":  {func(s *shop) { s.system("debian:12"); s.noDocker() }, "", "needs images by digest"},
 	"a place and no runsc": {func(s *shop) { s.system("dir:/srv/root"); s.gvisor.absent = errors.New("there is no runsc") }, "", "there is no runsc"},
 }
 

@@ -58,8 +58,8 @@ var errSilent = errors.New("the file system of a directory of the outbox does no
 var outboxCalls = hang.Kind{
 	Yield: 100 * time.Millisecond, // more time for a look whose context is done
 	Err:   errSilent,
-	First: "the file system of an outbox does not answer; it is not served meanwhile",
-	Many:  "too many looks wait for the file system of an outbox; there is no other until one returns",
+	First: "the file system of an outbox does not answer; meanwhile the outbox is not served",
+	Many:  "too many checks wait for the file system of an outbox; no other starts until one returns",
 	Over:  "the file system of an outbox answers again",
 }
 
@@ -251,7 +251,7 @@ func (h *host) servesNobody() bool { return h.first && len(h.closed) == len(h.Co
 // closeOutbox puts a stand-in in the place of an outbox's directory.
 func (h *host) closeOutbox(i int, why error) error {
 	o, held := h.Config.Outboxes[i], h.dirs[i]
-	h.Log.Error("an outbox is not served; it is looked at again until it can be, and the others are served",
+	h.Log.Error("an outbox is not served; the watcher looks at it again until it can serve it, and serves the others",
 		"outbox", o.Name, "because", why)
 	stand, err := delegation.OpenNowhere(o.Dir, h.Config.State, why)
 	if err != nil {

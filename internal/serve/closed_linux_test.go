@@ -71,7 +71,7 @@ func (s *shop) isBack(undo func() error, id string) {
 func (s *shop) saysClosed(times int) {
 	s.Helper()
 	s.eventually("it is said", func() bool {
-		return strings.Count(s.said.String(), `msg="an outbox is not served; it is looked at again until it can be, and the others are served" outbox=second`) >= times
+		return strings.Count(s.said.String(), `msg="an outbox is not served; the watcher looks at it again until it can serve it, and serves the others" outbox=second`) >= times
 	})
 }
 
@@ -109,7 +109,7 @@ func TestAParentClosesItsOwnOutboxAlone(t *testing.T) {
 			s.served("reload")
 			s.isBack(undo, "reload2")
 
-			left := func() int { return strings.Count(s.said.String(), "leaving what runs to the next watcher") }
+			left := func() int { return strings.Count(s.said.String(), "leaving the unfinished runs to the next watcher") }
 			before, once := left(), sync.Once{}
 			between.Store(func() {
 				if left() > before { // the old host has ended
@@ -218,7 +218,7 @@ func TestALinkClosesTheOutboxThatItLeadsAway(t *testing.T) {
 			}
 			s.signals <- syscall.SIGHUP
 			s.eventually("it is served again", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
-			if !strings.Contains(s.said.String(), `the others are served" outbox=`+s.config.Outboxes[0].Name) || strings.Contains(s.said.String(), `the others are served" outbox=second`) {
+			if !strings.Contains(s.said.String(), `serves the others" outbox=`+s.config.Outboxes[0].Name) || strings.Contains(s.said.String(), `serves the others" outbox=second`) {
 				t.Errorf("the wrong one is closed:\n%s", &s.said)
 			}
 			s.other(func() {

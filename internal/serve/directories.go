@@ -185,12 +185,12 @@ func rootsApart(c configs.Config, bases *mounts.Bases) error {
 	for _, p := range c.Profiles {
 		if _, path, placed := p.RootFS.Place(); placed {
 			if err := apart(bases, path); err != nil {
-				return fmt.Errorf("the root file system of profile %s, %s: %w; have it apart from all that requests reach", p.Name, path, err)
+				return fmt.Errorf("the root file system of profile %s, %s: %w; keep it apart from all places that requests reach", p.Name, path, err)
 			}
 		}
 		for _, given := range p.Programs {
 			if err := apart(bases, given.Host); err != nil {
-				return fmt.Errorf("the programs %s of profile %s: %w; have them apart from all that requests reach", given.Host, p.Name, err)
+				return fmt.Errorf("the programs %s of profile %s: %w; keep them apart from all places that requests reach", given.Host, p.Name, err)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestADiskIsMountedAMomentTooLate(t *testing.T) {
 			ended = s.open()
 			status, err := client.Status(t.Context())
 			s.must(err)
-			if !strings.Contains(status.Outboxes[0].Trouble, "what belongs there may not be mounted") {
+			if !strings.Contains(status.Outboxes[0].Trouble, "the right directory may not be mounted") {
 				t.Errorf("of the mount point it says %q", status.Outboxes[0].Trouble)
 			}
 			if said := s.said.String(); strings.Contains(said, "msg=try") || strings.Contains(said, `outboxes="`+dir) {
@@ -91,7 +91,7 @@ func TestABindMountComesTooLate(t *testing.T) {
 	ended = s.open()
 	status, err := client.Status(t.Context())
 	s.must(err)
-	if !strings.Contains(status.Outboxes[0].Trouble, "what belongs there may not be mounted") {
+	if !strings.Contains(status.Outboxes[0].Trouble, "the right directory may not be mounted") {
 		t.Errorf("of the mount point it says %q", status.Outboxes[0].Trouble)
 	}
 	mount()

@@ -72,7 +72,7 @@ func (h *host) isExchanged(ctx context.Context) bool {
 		_, err := l.Site(asking)
 		cancel()
 		if errors.Is(err, sandbox.ErrOtherSite) {
-			h.Log.Warn("another site answers: the launchers are opened anew, and runs whose sandboxes are on the earlier one are stranded",
+			h.Log.Warn("another site answers: the watcher opens the launchers again; runs with sandboxes on the earlier site are stranded",
 				"launcher", name, "because", err)
 			return true
 		}

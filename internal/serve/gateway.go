@@ -92,7 +92,7 @@ func (h *host) gatewayUser() int {
 	user := int(h.Config.UIDs.Gateway())
 	if err := process.MayBecome(user); err != nil {
 		if os.Geteuid() == 0 {
-			h.Log.Warn("the model gateway runs as root, as this watcher does; as a service of its own it has a user of its own (gateway.state)", "error", err)
+			h.Log.Warn("the model gateway runs as root, like this watcher; to give it its own user, run it as its own service (gateway.state)", "error", err)
 		}
 		return 0
 	}
@@ -138,7 +138,7 @@ func (h *host) forgetSpending(ctx context.Context) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
 		if err := h.doors.Forget(asking, h.journal); err != nil && ctx.Err() == nil {
-			h.Log.Debug("the model gateway keeps what runs have spent that are over", "error", err)
+			h.Log.Debug("the model gateway still keeps the spending of runs that are over", "error", err)
 		}
 		cancel()
 		if retry.Pause(ctx, forgetEvery) != nil {
@@ -158,7 +158,7 @@ func (h *host) forgetSubagents(ctx context.Context) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, forgetSubagentsWithin)
 		if err := h.doors.ForgetSubagents(asking, h.journal, h.sessions.Keeps); err != nil && ctx.Err() == nil {
-			h.Log.Debug("the model gateway keeps what subagents have spent that are forgotten", "error", err)
+			h.Log.Debug("the model gateway still keeps the spending of forgotten subagents", "error", err)
 		}
 		cancel()
 		if retry.Pause(ctx, forgetSubagentsEvery) != nil {
@@ -199,14 +199,14 @@ func (h *host) endGateway(s *process.Supervisor) error {
 	case errors.Is(err, control.ErrNoGateway) && !s.Lives():
 		return nil // there is no gateway
 	case err == nil && status.Doors > 0:
-		h.Log.Info("the model gateway goes on, with its credentials, for the children that still run; the next watcher of this directory takes it",
+		h.Log.Info("the model gateway keeps running, with its credentials, for the children that still run; the next watcher of this directory takes it over",
 			"process", status.Process, "children", status.Doors)
 		return nil
 	case err == nil, errors.Is(err, control.ErrNoGateway):
 		err = s.End(ctx)
 	}
 	if err != nil {
-		h.Log.Warn("the model gateway was not ended, and goes on with its credentials", "process", status.Process, "error", err)
+		h.Log.Warn("the model gateway was not ended, and keeps running with its credentials", "process", status.Process, "error", err)
 		return nil
 	}
 	h.Log.Info("the model gateway was ended, too")
@@ -227,7 +227,7 @@ func (h *host) emptyGateway(ctx context.Context) {
 	}
 	if h.Quick && status.Doors == 0 {
 		if _, err := client.Stop(asking); err != nil {
-			h.Log.Warn("the model gateway of an earlier start was not ended, and goes on with its credentials", "process", status.Process, "error", err)
+			h.Log.Warn("the model gateway of an earlier start was not ended, and keeps running with its credentials", "process", status.Process, "error", err)
 			return
 		}
 		h.Log.Info("the model gateway of an earlier start was ended: this one has no routes", "process", status.Process)
@@ -237,8 +237,8 @@ func (h *host) emptyGateway(ctx context.Context) {
 		return
 	}
 	if _, err := client.Configure(asking, nil); err != nil {
-		h.Log.Warn("a model gateway goes on with routes that the configuration has no longer", "process", status.Process, "error", err)
+		h.Log.Warn("a model gateway still has routes that the configuration no longer has", "process", status.Process, "error", err)
 		return
 	}
-	h.Log.Info("the configuration has no routes; a model gateway of an earlier one has none now either, and SIGTERM ends it", "process", status.Process)
+	h.Log.Info("the configuration has no routes; the watcher has removed the routes of an earlier model gateway; SIGTERM ends that gateway", "process", status.Process)
 }

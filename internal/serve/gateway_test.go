@@ -172,7 +172,7 @@ func TestTheGatewayEndsWithItsWatcher(t *testing.T) {
 	})
 	s.must(err)
 	s.stop(ended)
-	if now := s.routes("claude"); now != pid || !strings.Contains(s.said.String(), "the model gateway goes on") {
+	if now := s.routes("claude"); now != pid || !strings.Contains(s.said.String(), "the model gateway keeps running") {
 		t.Errorf("process %d serves, and %d before:\n%s", now, pid, &s.said)
 	}
 	_, err = client.CloseDoor(t.Context(), "child")

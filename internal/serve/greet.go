@@ -34,7 +34,7 @@ func (h *host) greet(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(h.launchers)) {
 		guarantees, err := h.launchers[name].Check(ctx)
 		if err != nil {
-			h.Log.Error("a launcher does not say what it enforces", "launcher", name, "error", err)
+			h.Log.Error("a launcher does not tell its guarantees", "launcher", name, "error", err)
 			continue
 		}
 		about = append(about, "launcher", name, "not_enforced", strings.Join(notEnforced(guarantees), ","))
@@ -65,7 +65,7 @@ func (h *host) warnDemands(launcher string, g sandbox.Guarantees) {
 			continue
 		}
 		for _, key := range g.Missing(p.AtLeast) {
-			h.Log.Warn("requests for this profile will be refused: it demands what is not enforced here", "profile", p.Name,
+			h.Log.Warn("requests for this profile will be refused: it demands a guarantee that is not enforced here", "profile", p.Name,
 				"demands", string(key), "because", g[key].By, "launchers", p.Chosen)
 		}
 	}

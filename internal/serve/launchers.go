@@ -91,7 +91,7 @@ func purge(ctx context.Context, l launcher.List, s setting, removed func(launche
 	var errs []error
 	for name, handles := range s.handles {
 		if l.Find(name) == nil {
-			errs = append(errs, fmt.Errorf("the sandboxes of %d runs are %s's, which this program cannot ask", len(handles), name))
+			errs = append(errs, fmt.Errorf("the sandboxes of %d runs belong to launcher %s, which this program does not have", len(handles), name))
 		}
 	}
 	for _, kind := range l {
@@ -108,7 +108,7 @@ func purge(ctx context.Context, l launcher.List, s setting, removed func(launche
 			err = removeTree(dir)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("remove what %s has of installation %s: %w", kind.Name, s.installation, err))
+			errs = append(errs, fmt.Errorf("remove everything that %s has of installation %s: %w", kind.Name, s.installation, err))
 		}
 	}
 	return errors.Join(errs...)

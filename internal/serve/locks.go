@@ -208,8 +208,8 @@ func (h *host) lockOf(dir *delegation.Dir, who string) (*outboxLock, error) {
 		of:   info,
 		take: func() (*lock.Lock, error) { return lock.Outbox(dir.Path(), info, who) },
 		directory: lock.OfDirectory(dir.Path(), dir.Reopen, func(err error) {
-			h.Log.Warn("the file system of the outbox knows no locks of directories: a watcher of another user, or with another runtime "+
-				"directory, is not noticed; have one watcher serve it", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
+			h.Log.Warn("the file system of the outbox has no locks for directories: this watcher does not notice a watcher of another user, or with another runtime "+
+				"directory; let only one watcher serve the outbox", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
 		}),
 	}, nil
 }

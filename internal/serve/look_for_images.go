@@ -17,7 +17,7 @@ func (h *host) lookForImages(ctx context.Context) error {
 		}
 		has, err := holder.HasImage(ctx, p.RootFS.Image)
 		if err != nil {
-			h.Log.Warn("whether an image is there cannot be told", "profile", p.Name, "image", p.RootFS.Image, "error", err)
+			h.Log.Warn("the watcher cannot tell whether an image is there", "profile", p.Name, "image", p.RootFS.Image, "error", err)
 			continue
 		}
 		if has {

@@ -62,7 +62,7 @@ func (o *opener) enforced(ctx context.Context, name string) (sandbox.Guarantees,
 	}
 	g, err := l.Check(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s what it enforces: %w", name, err)
+		return nil, fmt.Errorf("ask %s for its guarantees: %w", name, err)
 	}
 	return g, nil
 }

@@ -18,7 +18,7 @@ import (
 const owedBudget = 5 * time.Second
 
 // errNotTakenUp says why a host that was told to stop before it began does not know which responses are owed.
-var errNotTakenUp = errors.New("it was told to stop before it took up what an earlier watcher left")
+var errNotTakenUp = errors.New("it was told to stop before it took up the runs of an earlier watcher")
 
 // owed returns a *watcher.OwedError if a watcher was told to stop before it began, and an earlier watcher left runs. It
 // returns nil if the watcher is to keep running children, or if another watcher has the state directory.

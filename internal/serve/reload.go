@@ -57,9 +57,9 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			h.reloads.finish(errStopped)
 			return nil
 		case errors.Is(err, errOvertaken):
-			h.Log.Info("the configuration waits no longer for a launcher", "because", err)
+			h.Log.Info("the configuration no longer waits for a launcher", "because", err)
 		case err != nil:
-			h.Log.Error("the configuration is not reloaded: nothing of it is taken, and the old one stays", "error", err)
+			h.Log.Error("the configuration is not reloaded: the watcher takes nothing of it, and keeps the old one", "error", err)
 			h.reloads.finish(err)
 		case next != nil:
 			h.notify.reloading()
@@ -83,10 +83,10 @@ func (h *host) again(ctx context.Context, a asked) *Options {
 		err = h.awaitLaunchers(ctx, a, h.Config)
 	}
 	if err != nil {
-		h.Log.Warn("not everything can be opened anew; serving on as it is", "error", err)
+		h.Log.Warn("not everything can be opened again; the watcher serves on as before", "error", err)
 		return nil
 	}
-	h.Log.Info("opening everything anew, under the same configuration")
+	h.Log.Info("opening everything again, with the same configuration")
 	next := h.Options
 	return &next
 }
@@ -126,7 +126,7 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	}
 	changes := h.Config.Changes(config)
 	if len(changes) == 0 {
-		h.Log.Info("the configuration is as it was")
+		h.Log.Info("the configuration has not changed")
 		return nil, nil
 	}
 	if err := h.mayBecome(ctx, config); err != nil {
@@ -148,13 +148,13 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 // configuration must answer, too: without them the next watcher could not start, and this one would be gone by then.
 func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if c.State != h.Config.State {
-		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
+		return fmt.Errorf("state would be %s, but is %s; restart the watcher to change it", c.State, h.Config.State)
 	}
 	if was, is := h.Config.GatewayState(), c.GatewayState(); was != is {
-		return fmt.Errorf("gateway.state would be %s and is %s, where the doors of what runs are; restart the watcher for that", is, was)
+		return fmt.Errorf("gateway.state would be %s, but is %s, where the doors of running children are; restart the watcher to change it", is, was)
 	}
 	if key, was, is := h.Config.MovedSocket(c); key != "" {
-		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
+		return fmt.Errorf("%s would be %s, but is %s; restart the watcher to change it", key, is, was)
 	}
 	f, err := h.examine(ctx, c)
 	for _, o := range c.Outboxes {
@@ -188,7 +188,7 @@ func (h *host) namesMissing(o configs.Outbox) bool {
 }
 
 // ErrBetween says that no next host has taken up the runs that a reload left to it.
-var ErrBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
+var ErrBetween = errors.New("killed in the middle of a reload: running and waiting requests are left to the next start")
 
 // retries is how often a watcher that is told to stop still tries to open the configuration that it served.
 const retries = 5
@@ -204,8 +204,8 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 	defer stop()
 	replaced, err := open(ctx, next)
 	if err != nil && ctx.Err() == nil {
-		h.Log.Error("the new configuration cannot be served, and the old one stays", "error", err)
-		h.reloads.finish(fmt.Errorf("it cannot be served, and the old one stays: %w", err))
+		h.Log.Error("the new configuration cannot be served; the watcher keeps the old one", "error", err)
+		h.reloads.finish(fmt.Errorf("it cannot be served, and the watcher keeps the old one: %w", err))
 		previous := h.Options
 		replaced, err = open(ctx, previous)
 		for try := 1; err != nil && (a.stopping.Err() == nil || try <= retries); try++ { // a site may be gone only for a moment

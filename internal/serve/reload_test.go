@@ -110,7 +110,7 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 		says   string
 	}{
 		"a mistake in the file": {good, errors.New("line 3: no such key"), "line 3"},
-		"nothing is changed":    {good, nil, "as it was"},
+		"nothing is changed":    {good, nil, "has not changed"},
 		"another state directory": {func(c configs.Config) configs.Config {
 			c.State += "-other"
 			return c
@@ -128,7 +128,7 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 			c.MaxRunning++
 			deaden(c.EngineSockets()[0])
 			return c
-		}, nil, "nobody listens"},
+		}, nil, "no program listens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
@@ -173,7 +173,7 @@ func TestANewConfigurationThatCannotBeServedLeavesTheOldOne(t *testing.T) {
 	release := s.running("s1")
 	s.signals <- syscall.SIGHUP
 	s.eventually("the old one serves on", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
-	if !strings.Contains(s.said.String(), "the old one stays") {
+	if !strings.Contains(s.said.String(), "keeps the old one") {
 		t.Errorf("it is not said:\n%s", &s.said)
 	}
 	release()

@@ -64,12 +64,12 @@ func (h *host) sayStop(open context.Context, a asked) {
 		return
 	}
 	h.notify.send("STOPPING=1")
-	h.Log.Info("stopping: nothing new is taken; once more kills what still runs",
+	h.Log.Info("stopping: the watcher takes no new requests; a second signal kills the children that still run",
 		"running", h.Config.Shutdown.Running, "budget", h.Config.Shutdown.Budget)
 	select {
 	case <-a.hurry:
 		h.awaitReady(open)
-		h.Log.Warn("killing what still runs")
+		h.Log.Warn("killing the children that still run")
 		h.watcher.Hurry()
 	case <-open.Done():
 	}
@@ -85,11 +85,11 @@ func (h *host) awaitReady(open context.Context) {
 
 func (h *host) sayStopped() {
 	if h.Config.Shutdown.Running == configs.Keep {
-		h.Log.Info("stopped; what runs and what waits is left to the next watcher")
+		h.Log.Info("stopped; running and waiting requests are left to the next watcher")
 		return
 	}
 	if len(h.closed) > 0 {
-		h.Log.Info("stopped; every request has its response, but for those in outboxes that are not served", "outboxes", strings.Join(slices.Sorted(maps.Keys(h.closed)), ", "))
+		h.Log.Info("stopped; every request has its response, except in outboxes that are not served", "outboxes", strings.Join(slices.Sorted(maps.Keys(h.closed)), ", "))
 		return
 	}
 	h.Log.Info("stopped; every request has its response")

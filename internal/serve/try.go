@@ -62,7 +62,7 @@ func nothing(policy compile.Policy, workspace string) delegation.Request {
 	subagent, err1 := delegation.ParseSubagentID("check")
 	request, err2 := delegation.ParseRequestID(randomHex(8))
 	if err := errors.Join(err1, err2); err != nil {
-		panic("serve: an id of our own is none: " + err.Error())
+		panic("serve: the trial's own id is not valid: " + err.Error())
 	}
 	return delegation.Request{SubagentID: subagent, RequestID: request, Task: "nothing", Workspace: parentView(policy, workspace)}
 }

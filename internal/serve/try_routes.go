@@ -79,7 +79,7 @@ func (t *Trial) gateway(ctx context.Context) (client *gatewaycontrol.Client, wro
 		return t.ownGateway(ctx, text)
 	case err == nil:
 		return client, wrongSetup, client.Close, errors.New("the model gateway has other routes and prices than this configuration; " +
-			"a watcher tells it these when it starts, and when it gets SIGHUP")
+			"a watcher gives the gateway the new ones when the watcher starts, and when it gets SIGHUP")
 	case errors.Is(err, gatewaycontrol.ErrNoGateway):
 		return client, wrongGateway, client.Close, fmt.Errorf("%w; the configuration says that something else starts it (gateway.state)", err)
 	}

@@ -21,7 +21,7 @@ type StrandedError struct {
 }
 
 func (e *StrandedError) Error() string {
-	return fmt.Sprintf("%d runs that have not ended have sandboxes of %s, and it cannot be had: %v", e.Runs, e.Launcher, e.Err)
+	return fmt.Sprintf("%d runs that have not ended have sandboxes of %s, which cannot be used: %v", e.Runs, e.Launcher, e.Err)
 }
 
 func (e *StrandedError) Unwrap() error { return e.Err }

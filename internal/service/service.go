@@ -56,14 +56,14 @@ var plain = regexp.MustCompile(`^/[A-Za-z0-9_./@+,-]*$`)
 func For(m Machine) (Plan, error) {
 	for _, path := range []string{m.Program, m.Home, m.Config} {
 		if path != "" && !plain.MatchString(path) {
-			return Plan{}, fmt.Errorf("%q cannot stand in the file of a service: only letters, digits and _./@+,- can", path)
+			return Plan{}, fmt.Errorf("%q cannot be written into a service file: only letters, digits and _./@+,- are allowed", path)
 		}
 	}
 	switch {
 	case m.System == "darwin":
 		return launchd(m)
 	case m.System != "linux":
-		return Plan{}, fmt.Errorf("services are installed with systemd or launchd, and this is %s", m.System)
+		return Plan{}, fmt.Errorf("services can be installed with systemd or launchd, but this is %s", m.System)
 	case m.User:
 		return user(m)
 	}

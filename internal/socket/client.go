@@ -20,7 +20,7 @@ const (
 )
 
 // ErrTooLong means that a reply, or a message of a stream, exceeds its bound.
-var ErrTooLong = errors.New("it is longer than any that this program takes")
+var ErrTooLong = errors.New("it is longer than this program accepts")
 
 // Client calls the API of a program that serves it on a socket.
 type Client struct {
@@ -69,7 +69,7 @@ func List[T any](ctx context.Context, c *Client, method, path string) (all []T, 
 	m.left.N = maxMessage
 	begin, err := m.in.Token()
 	if err == nil && begin != nil && begin != json.Delim('[') {
-		err = errors.New("it is no list")
+		err = errors.New("it is not a list")
 	}
 	if begin != nil {
 		all = []T{}
@@ -165,10 +165,10 @@ func (c *Client) open(ctx context.Context, method, path string, body any) (io.Re
 	defer response.Body.Close()
 	said := failure{Error: "the " + c.program + " says " + response.Status}
 	if response.StatusCode == http.StatusNotFound && response.Header.Get("Content-Type") != "application/json" {
-		return nil, fmt.Errorf("the %s knows no %s %s: it is of another version than this program", c.program, method, request.URL.Path)
+		return nil, fmt.Errorf("the %s does not know %s %s: it is of another version than this program", c.program, method, request.URL.Path)
 	}
 	if err := newMessages(response.Body).next(&said, maxFailure); err != nil {
-		return nil, fmt.Errorf("%s, and no more: %w", said.Error, err)
+		return nil, fmt.Errorf("%s, without an explanation: %w", said.Error, err)
 	}
 	return nil, &remoteError{said.Error, c.errors[said.Code].Err}
 }

@@ -41,7 +41,7 @@ func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
 	}
 	peer, err := peerUID(conn)
 	if err == nil && peer != int(owner) {
-		err = fmt.Errorf("connect to the socket %s: a process of user %d listens there, and the directory is user %d's", name, peer, owner)
+		err = fmt.Errorf("connect to the socket %s: a process of user %d listens there, but the directory belongs to user %d", name, peer, owner)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

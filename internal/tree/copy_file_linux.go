@@ -27,7 +27,7 @@ func (c *copying) file(pin, to int, name, at string, st *unix.Stat_t) error {
 	defer unix.Close(made)
 	switch err := c.fill(from, made, to, st); {
 	case errors.Is(err, unix.EFBIG), errors.Is(err, unix.EINVAL):
-		c.leave(at, "it is longer than a file may be where the copy lies")
+		c.leave(at, "it is longer than the copy's file system allows")
 		return retry(func() error { return unix.Unlinkat(to, name, 0) })
 	case err != nil:
 		return err

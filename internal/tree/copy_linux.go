@@ -83,10 +83,10 @@ func (c *copying) run(d *Dir, to int) (err error) {
 		return err
 	}
 	if st.Uid != c.user {
-		return &NoCopyError{fmt.Sprintf("it belongs to user %d, and the copy would belong to user %d", st.Uid, c.user)}
+		return &NoCopyError{fmt.Sprintf("it belongs to user %d, but the copy would belong to user %d", st.Uid, c.user)}
 	}
 	if is, err := isGitDirectory(from, ""); err != nil || is {
-		return errors.Join(err, &NoCopyError{"it is a git directory itself, of which no copy is made"})
+		return errors.Join(err, &NoCopyError{"it is itself a git directory, and git directories are not copied"})
 	}
 	if err := c.askRoom(to); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (r Rule) checkHeld(file *os.File, path string) error {
 		return err
 	}
 	if !os.SameFile(held, named) {
-		return fmt.Errorf("%s was exchanged while it was opened; try again", path)
+		return fmt.Errorf("%s was replaced while it was opened; try again", path)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	keepsEntries := !file && info.Mode()&fs.ModeSticky != 0 && (!direct || !r.alone)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return &Error{at, "is a link; write the path to which it leads"}
+		return &Error{at, "is a link; write the path that the link leads to"}
 	case !slices.Contains(r.users, owner.Uid):
 		return foreign(at, info)
 	case !written || keepsEntries:
@@ -153,7 +153,7 @@ func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 
 // foreign returns the error for a file whose owner is not trusted.
 func foreign(at string, info fs.FileInfo) error {
-	return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the user of this program may lead there", ownerOf(info).Uid)}
+	return &Error{at, fmt.Sprintf("belongs to user %d, but must belong to root or the user of this program", ownerOf(info).Uid)}
 }
 
 // othersWrite reports whether users other than the owner may write. If the file has an access list, the group's bits

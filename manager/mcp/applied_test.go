@@ -16,10 +16,10 @@ func TestAnInterruptedApplyIsTold(t *testing.T) {
 	}
 	a.tell(&patch.Marker{
 		PutBack: []patch.Trouble{{Path: "a.go", Why: "it was saved"}},
-		Kept:    []patch.Trouble{{Path: "b.go.torno-kept-1", Why: `it was taken out of "b.go"`}},
+		Kept:    []patch.Trouble{{Path: "b.go.torno-kept-1", Why: `the interrupted apply moved it away from "b.go"`}},
 	})
 	text := a.say()
-	for _, part := range []string{"did not end", "put back: it was saved\n", "a.go", "kept:\n", "b.go.torno-kept-1", `it was taken out of "b.go"`} {
+	for _, part := range []string{"did not end", "put back: it was saved\n", "a.go", "kept:\n", "b.go.torno-kept-1", `the interrupted apply moved it away from "b.go"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q: %s", part, text)
 		}

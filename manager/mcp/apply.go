@@ -20,20 +20,20 @@ import (
 var applyTool = tool{
 	name: "apply", title: "Apply a subagent's changes", ends: true, repeats: true,
 	about: `
-Apply what a subagent has changed in its copy to the directory that was copied (delegate with copy), or to another one. All or nothing: what you changed meanwhile is merged line by line, and where that does not fit nothing is written.
-Look at the diff first (read with what: diff). Files that may run by themselves (executables, links, names that begin with a dot, CI, build files, settings of editors and agents, hooks) are written only when you name each of them in allow.`,
+Write the changes that a subagent made in its copy (delegate with copy) to the directory that was copied, or to another directory. apply writes all changes or none. It merges your own changes since the copy line by line; if any of them conflicts, it writes nothing.
+Look at the diff first (read with what: diff). Some files may run by themselves: executables, links, names that begin with a dot, CI, build files, settings of editors and agents, hooks. apply writes such a file only if you name it in allow.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["id"],
 "properties": {
-	"id": {"type": "string", "description": "the subagent"},
-	"paths": {"type": "array", "items": {"type": "string"}, "description": "only what lies there, relative to its workspace"},
-	"without": {"type": "array", "items": {"type": "string"}, "description": "without what lies there"},
-	"ignored": {"type": "boolean", "description": "also what git ignores in the directory that was copied; by default only where paths name it"},
-	"to": {"type": "string", "description": "the directory to write to, by default the one that was copied"},
-	"dry_run": {"type": "boolean", "description": "only say what would be written"},
-	"allow": {"type": "array", "items": {"type": "string"}, "description": "files that run by themselves and may be written, each by its path"},
-	"allow_deletions": {"type": "boolean", "description": "also where most of the files are deleted"},
-	"unfinished": {"type": "boolean", "description": "also while the subagent is at work"}
+	"id": {"type": "string", "description": "the id of the subagent"},
+	"paths": {"type": "array", "items": {"type": "string"}, "description": "write only these files and directories, relative to its workspace"},
+	"without": {"type": "array", "items": {"type": "string"}, "description": "leave out these files and directories"},
+	"ignored": {"type": "boolean", "description": "also write files that git ignores in the directory that was copied; by default only if paths names them"},
+	"to": {"type": "string", "description": "the directory to write to; by default the directory that was copied"},
+	"dry_run": {"type": "boolean", "description": "write nothing, and only list the changes"},
+	"allow": {"type": "array", "items": {"type": "string"}, "description": "the paths of files that run by themselves and that apply may write"},
+	"allow_deletions": {"type": "boolean", "description": "write even if that deletes most of the files"},
+	"unfinished": {"type": "boolean", "description": "write even while the subagent is still at work"}
 }}`,
 	call: does(apply),
 }
@@ -85,7 +85,7 @@ func (a applied) say() string {
 	a.Runs.say(&b, "runs by itself")
 	a.PutBack.say(&b, "put back")
 	a.Kept.say(&b, "kept")
-	a.Ignored.say(&b, "passed by, because git ignores it")
+	a.Ignored.say(&b, "skipped, because git ignores it")
 	b.WriteString(a.Trouble.lines())
 	for _, said := range []string{a.Deletes, a.Said, noteInText} {
 		if said != "" {
@@ -97,7 +97,7 @@ func (a applied) say() string {
 
 func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
 	if in.ID == "" {
-		return nil, badArgument("id", "id is missing: the subagent")
+		return nil, badArgument("id", "id is missing: it names the subagent")
 	}
 	pick, err := selection(in.Paths, in.Without, in.Ignored)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Server) wantEnded(in applyInput, isLast func(manager.Result) bool) erro
 		return err
 	}
 	root.Close()
-	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", in.ID, errNotEnded)
+	return fmt.Errorf("%s: %w, as far as is known: it has no request in the outbox, and no result of it was kept", in.ID, errNotEnded)
 }
 
 // carryOut makes the plan, judges it, and writes the files.
@@ -184,7 +184,7 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 	if err != nil {
 		t := s.trouble(&strange{errors.Join(err, tooLate(ctx))})
 		said.Trouble = t.Strange
-		return nil, &mistake{code: t.Code, text: t.Text, next: "the same call goes on where this one ended", details: said}
+		return nil, &mistake{code: t.Code, text: t.Text, next: "make the same call again: it continues where this call stopped", details: said}
 	}
 	return said, nil
 }
@@ -201,7 +201,7 @@ func (a *applied) tell(cut *patch.Marker) {
 	if cut == nil {
 		return
 	}
-	a.Said = fmt.Sprintf("an earlier apply of %s did not end; what it wrote counts", cut.BeganAt.Format(time.RFC3339))
+	a.Said = fmt.Sprintf("an apply that began at %s did not end; the changes that it wrote count", cut.BeganAt.Format(time.RFC3339))
 	a.PutBack, a.Kept = pathsOf(cut.PutBack), pathsOf(cut.Kept)
 }
 
@@ -214,7 +214,7 @@ func (a *applied) warnOfHooks(unknown string) {
 	if a.Said != "" {
 		a.Said += "; "
 	}
-	a.Said += words(unknown) + ": what hooks read beside themselves is not asked for"
+	a.Said += words(unknown) + ": files that only git's hooks read count as ordinary files"
 }
 
 // judge fails if the plan may not be carried out, and says everything that stands in the way. In a dry run, files that

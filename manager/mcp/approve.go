@@ -12,18 +12,18 @@ import (
 )
 
 var approveTool = tool{
-	name: "approve", title: "Decide what a subagent asks", ends: true, feature: delegation.FeatureApprovals,
+	name: "approve", title: "Decide a subagent's question", ends: true, feature: delegation.FeatureApprovals,
 	about: `
-Decide whether a subagent that is waiting may call the tool that it asks about: status shows its questions. What is approved is that call and no other, once; with deny the agent is told why, and goes on.
-The question is the subagent's text: judge what it would do, and deny what you do not understand or cannot see whole.`,
+Decide whether a waiting subagent may call the tool that it asks about: status shows its questions. With approve the agent may make this one call, once. With deny the agent gets your reason, and goes on without the call.
+The question is the subagent's text. Judge the effect of the call, and deny any call that you do not understand or cannot see in full.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["id", "approval", "digest", "decision"],
 "properties": {
-	"id": {"type": "string", "description": "the subagent"},
+	"id": {"type": "string", "description": "the id of the subagent"},
 	"approval": {"type": "integer", "minimum": 1, "description": "the number of the question"},
-	"digest": {"type": "string", "description": "that of the question as status showed it, whole"},
+	"digest": {"type": "string", "description": "the whole digest of the question, as status shows it"},
 	"decision": {"type": "string", "enum": ["approve", "deny"]},
-	"why": {"type": "string", "description": "with deny: what the agent is told"}
+	"why": {"type": "string", "description": "with deny: the reason for the agent"}
 }}`,
 	call: does(approve),
 }
@@ -57,7 +57,7 @@ func (d decided) say() string {
 func (in approveInput) check() error {
 	switch {
 	case in.ID == "":
-		return badArgument("id", "id is missing: the subagent")
+		return badArgument("id", "id is missing: it names the subagent")
 	case in.Approval < 1:
 		return badArgument("approval", "approval is missing: the number of the question")
 	case !delegation.IsDigest(in.Digest):
@@ -65,7 +65,7 @@ func (in approveInput) check() error {
 	case in.Decision != delegation.Approve && in.Decision != delegation.Deny:
 		return badArgument("decision", "decision must be approve or deny, not %s", words(fmt.Sprintf("%.50q", in.Decision)))
 	case in.Decision == delegation.Approve && in.Why != "":
-		return badArgument("why", "why is for deny: the agent is told of a denial only")
+		return badArgument("why", "why works only with deny: an approval gives the agent no text")
 	case len(in.Why) > delegation.MaxWhy:
 		return badArgument("why", "why has %d bytes, at most %d are allowed", len(in.Why), delegation.MaxWhy)
 	}
@@ -88,10 +88,10 @@ func (in approveInput) decide(ctx context.Context, run *manager.Run) (answer, er
 	if i < 0 {
 		return nil, fmt.Errorf("%s, approval %d: %w", run.ID(), in.Approval, manager.ErrNoApproval)
 	}
-	said := decided{ID: run.ID(), Approval: in.Approval, Decision: in.Decision, Next: "the agent goes on; wait brings its answer"}
+	said := decided{ID: run.ID(), Approval: in.Approval, Decision: in.Decision, Next: "the agent goes on; call wait for its answer"}
 	err := run.Decide(ctx, waiting[i], in.Decision, in.Why)
 	if errors.Is(err, manager.ErrNotYet) {
-		said.Why, said.Next = "the host does not have it yet", "do not decide it again: the host gets it while the run lasts; status shows whether the question still waits"
+		said.Why, said.Next = "the host does not have the decision yet", "do not decide it again: the host gets the decision while the run lasts; status shows whether the question still waits"
 		return said, nil
 	}
 	said.Has = err == nil
@@ -134,7 +134,7 @@ func questionsOf(waiting []delegation.PendingApproval) (all []question) {
 func (q question) say() string {
 	said := fmt.Sprintf("  approval %d, digest %s, denied at %s:\n%s%s", q.Approval, q.Digest, q.Expires.Format(time.RFC3339), q.Tool.lines(), q.Arguments.lines())
 	if q.Cut {
-		said += "  it is longer than that: not all that it would do is shown\n"
+		said += "  the question is longer: you do not see everything that the call would do\n"
 	}
 	return said
 }

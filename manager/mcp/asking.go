@@ -85,13 +85,13 @@ func nextDecision(waiting []standing) string {
 	}
 	var steps []string
 	if len(ours) > 0 {
-		steps = append(steps, "judge what "+namesOf(ours)+" would do, and decide it with approve")
+		steps = append(steps, "judge the questions of "+namesOf(ours)+", and decide those that you may with approve")
 	}
 	if len(unseen) > 0 {
-		steps = append(steps, "look with status, and one id alone, at what else waits of "+namesOf(unseen)+", and decide it with approve")
+		steps = append(steps, "call status with one id alone to see the other questions of "+namesOf(unseen)+", and decide those that you may with approve")
 	}
 	if len(operators) > 0 {
-		steps = append(steps, "tell the user that the operator decides on the host, with watcher approve or watcher deny, what "+namesOf(operators)+" would do")
+		steps = append(steps, "tell the user that only the operator may decide the questions of "+namesOf(operators)+", on the host, with watcher approve or watcher deny")
 	}
 	if len(steps) == 0 {
 		return ""

@@ -24,7 +24,7 @@ func TestAQuestionEndsAWait(t *testing.T) {
 				waitFor(t, func() bool { return len(p.server.waits) == 1 })
 				s.asks("b", delegation.PendingApproval{Approval: number, Tool: "Bash", Arguments: "{}"})
 				said := string(p.hear().Result)
-				if !strings.Contains(said, fmt.Sprintf(`"asks":[{"approval":%d,`, number)) || !strings.Contains(said, `"next":"judge what b would do, and decide it with approve; call wait again"`) {
+				if !strings.Contains(said, fmt.Sprintf(`"asks":[{"approval":%d,`, number)) || !strings.Contains(said, `"next":"judge the questions of b, and decide those that you may with approve; call wait again"`) {
 					t.Errorf("question %d: %s", number, said)
 				}
 				begin := time.Now()
@@ -83,11 +83,11 @@ func TestTheNextStepOfAWait(t *testing.T) {
 	}
 	for want, waiting := range map[string][]standing{
 		"": {{ID: "a"}},
-		"judge what a, b would do, and decide it with approve; call wait again":                                                                                       {{ID: "a", Asks: ours}, {ID: "b", Asks: ours}, {ID: "c"}},
-		"tell the user that the operator decides on the host, with watcher approve or watcher deny, what a would do; call wait again":                                 {{ID: "a", Asks: operators}},
-		"look with status, and one id alone, at what else waits of a, and decide it with approve; call wait again":                                                    {{ID: "a", AsksMore: true}},
-		"judge what c0, c1, c2, c3, c4, c5, c6, c7 and 2 more would do, and decide it with approve; call wait again":                                                  many,
-		"judge what a would do, and decide it with approve; look with status, and one id alone, at what else waits of a, and decide it with approve; call wait again": {{ID: "a", Asks: ours, AsksMore: true}},
+		"judge the questions of a, b, and decide those that you may with approve; call wait again":                                                                                                         {{ID: "a", Asks: ours}, {ID: "b", Asks: ours}, {ID: "c"}},
+		"tell the user that only the operator may decide the questions of a, on the host, with watcher approve or watcher deny; call wait again":                                                           {{ID: "a", Asks: operators}},
+		"call status with one id alone to see the other questions of a, and decide those that you may with approve; call wait again":                                                                       {{ID: "a", AsksMore: true}},
+		"judge the questions of c0, c1, c2, c3, c4, c5, c6, c7 and 2 more, and decide those that you may with approve; call wait again":                                                                    many,
+		"judge the questions of a, and decide those that you may with approve; call status with one id alone to see the other questions of a, and decide those that you may with approve; call wait again": {{ID: "a", Asks: ours, AsksMore: true}},
 	} {
 		if got := nextDecision(waiting); got != want {
 			t.Errorf("got %q, want %q", got, want)

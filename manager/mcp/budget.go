@@ -82,7 +82,7 @@ func outOf(spent string, limited bool, most string) string {
 // children.
 func (b *budgets) enter(ctx context.Context, s *Server, more int) (now budgetNow, leave func(), err error) {
 	if more > b.PerCall {
-		return now, nil, spent("tasks", fmt.Sprintf("%d tasks in one call are too many: at most %d are taken", more, b.PerCall), "delegate them in several calls")
+		return now, nil, spent("tasks", fmt.Sprintf("%d tasks in one call are too many: at most %d are allowed", more, b.PerCall), "delegate them in several calls")
 	}
 	if b.Depth >= b.MaxDepth {
 		return now, nil, spent("", fmt.Sprintf("this agent is a subagent itself, at depth %d, and may not delegate: agents from depth %d on do the work themselves", b.Depth, b.MaxDepth), "do the task yourself")
@@ -92,12 +92,12 @@ func (b *budgets) enter(ctx context.Context, s *Server, more int) (now budgetNow
 	switch {
 	case err != nil:
 	case now.Children+more > b.Children:
-		err = spent("tasks", fmt.Sprintf("%d subagents are at work and %d more are too many: at most %d may be at a time", now.Children, more, b.Children),
+		err = spent("tasks", fmt.Sprintf("%d subagents are at work, and %d more are too many: at most %d may work at the same time", now.Children, more, b.Children),
 			"wait for some of them to end, or cancel some, and delegate again")
 	case b.Tokens > 0 && now.Tokens >= b.Tokens:
-		err = spent("", fmt.Sprintf("the budget of this parent is used up: its subagents spent %d tokens of %d", now.Tokens, b.Tokens), "finish with what there is, or ask the user for more")
+		err = spent("", fmt.Sprintf("the budget of this parent is used up: its subagents spent %d tokens of %d", now.Tokens, b.Tokens), "finish with the results that you have, or ask the user for a larger budget")
 	case b.Money > 0 && b.spentMoney() >= b.Money:
-		err = spent("", fmt.Sprintf("the budget of this parent is used up: its subagents spent %s of %s", now.Money, now.MoneyMax), "finish with what there is, or ask the user for more")
+		err = spent("", fmt.Sprintf("the budget of this parent is used up: its subagents spent %s of %s", now.Money, now.MoneyMax), "finish with the results that you have, or ask the user for a larger budget")
 	}
 	if err != nil {
 		b.entering.Unlock()

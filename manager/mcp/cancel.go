@@ -9,10 +9,10 @@ import (
 var cancelTool = tool{
 	name: "cancel", title: "Cancel subagents", ends: true, repeats: true,
 	about: `
-Cancel subagents that are not needed any more: each is asked to end and, after some seconds, killed. wait then says when it is gone; what it had written stays in its workspace.`,
+Cancel subagents that you do not need any more: the host asks each to end, and kills it after some seconds. wait then tells you when each has ended. Their files stay in their workspaces.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["ids"],
-"properties": {"ids": {"type": "array", "minItems": 1, "items": {"type": "string"}, "description": "the subagents"}}
+"properties": {"ids": {"type": "array", "minItems": 1, "items": {"type": "string"}, "description": "the ids of the subagents"}}
 }`,
 	call: does(cancel),
 }
@@ -41,12 +41,12 @@ func (c cancelled) say() string {
 
 func cancel(ctx context.Context, s *Server, in cancelInput) (answer, error) {
 	if len(in.IDs) == 0 {
-		return nil, badArgument("ids", "ids is missing: a list of subagents")
+		return nil, badArgument("ids", "ids is missing: a list of the subagents' ids")
 	}
 	if len(in.IDs) > maxListed {
 		return nil, badArgument("ids", "%d subagents are too many for one call: at most %d", len(in.IDs), maxListed)
 	}
-	said := cancelled{Cancelling: []string{}, Next: "wait for their end; cancelled means that no process of them is left"}
+	said := cancelled{Cancelling: []string{}, Next: "call wait to learn of their end; the status cancelled means that none of their processes is left"}
 	var first error
 	for _, id := range in.IDs {
 		if err := s.m.Cancel(ctx, id); err != nil {

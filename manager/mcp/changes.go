@@ -121,6 +121,6 @@ func (c changes) say() string {
 	fmt.Fprintf(&b, "%d changed, %d added, %d deleted\n", c.Changed, c.Added, c.Deleted)
 	c.Refused.say(&b, "refused")
 	c.Runs.say(&b, "runs by itself")
-	c.Ignored.say(&b, "passed by, because git ignores it")
+	c.Ignored.say(&b, "skipped, because git ignores it")
 	return b.String()
 }

@@ -9,19 +9,19 @@ import (
 )
 
 var continueTool = tool{
-	name: "continue", title: "Have a subagent go on", feature: delegation.FeatureSessions,
+	name: "continue", title: "Continue a subagent", feature: delegation.FeatureSessions,
 	about: `
-Have a subagent that has ended go on with its conversation, in the same workspace and with the same profile, in a new sandbox: for a follow-up, a correction, or a run that was cancelled or out of time. Returns at once; call wait for its answer.
-It knows what was said and done in its earlier run, and nothing of yours since: the task says what is new. Get its earlier result by wait first. A subagent that is still at work is told something by send.`,
+Continue the conversation of a subagent that has ended, in the same workspace and with the same profile, in a new sandbox: for a follow-up, for a correction, or after a run that was cancelled or timed out. Returns at once; call wait for its answer.
+The subagent knows the words and actions of its earlier run, but nothing of your conversation since then: say in the task what is new. Get its earlier result with wait first. If the subagent is still at work, use send instead.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["id", "task"],
 "properties": {
-	"id": {"type": "string", "description": "the subagent"},
-	"task": {"type": "string", "description": "what to do now: the next message of its conversation"},
-	"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read; those of its earlier run are not kept"},
-	"profile": {"type": "string", "description": "another profile with the same agent; by default the one before"},
-	"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
-	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
+	"id": {"type": "string", "description": "the id of the subagent"},
+	"task": {"type": "string", "description": "the next message of its conversation: what to do now"},
+	"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read; it does not keep the context of its earlier run"},
+	"profile": {"type": "string", "description": "another profile with the same agent; by default the profile of its earlier run"},
+	"model": {"type": "string", "description": "the model, if the profile lets you choose it"},
+	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default the time that its profile gives"}
 }}`,
 	call: does(continueSession),
 }
@@ -54,7 +54,7 @@ func (c continued) say() string {
 func (in continueInput) check() error {
 	switch {
 	case in.ID == "":
-		return badArgument("id", "id is missing: the subagent")
+		return badArgument("id", "id is missing: it names the subagent")
 	case strings.TrimSpace(in.Task) == "":
 		return badArgument("task", "task is missing: a text that says what to do now")
 	}

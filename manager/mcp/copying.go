@@ -112,7 +112,7 @@ func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, 
 	}
 	defer work.Close()
 	if none := work.Nowhere(pick); len(none) > 0 {
-		return nil, badArgument("paths", "there is and was nothing at %s", words(strings.Join(none, ", ")))
+		return nil, badArgument("paths", "the workspace has nothing at %s, and the copy had nothing there", words(strings.Join(none, ", ")))
 	}
 	a, err := do(work)
 	if err != nil {

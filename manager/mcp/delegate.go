@@ -17,20 +17,20 @@ var delegateTool = tool{
 	name: "delegate", title: "Delegate tasks to subagents",
 	about: `
 Delegate one or more tasks to subagents: each runs in a sandbox of its own, in parallel, while you go on. Returns their ids at once; call wait for the results.
-A subagent does not know your conversation and sees none of your files unless you name them: say in the task all that it needs, what to leave alone and in which form you want the answer. With context it reads paths; with copy it works on a copy of a directory, and apply takes its changes over. What a task is depends on the profile (status lists them): a prompt where the profile has an agent, a shell command otherwise.`,
+A subagent does not know your conversation, and sees none of your files unless you name them. Say in the task everything that it needs, which things it must leave alone, and in which form you want the answer. context lists paths that it may read. With copy it works on a copy of a directory, and apply takes its changes over. Each profile (status lists them) takes one kind of task: a prompt if the profile has an agent, otherwise a shell command.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["tasks"],
 "properties": {"tasks": {"type": "array", "minItems": 1, "description": "one entry for each subagent", "items": {
 	"type": "object", "additionalProperties": false, "required": ["task"],
 	"properties": {
-		"task": {"type": "string", "description": "what to do: a whole prompt, or a shell command, as the profile wants it"},
-		"id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "a name for the subagent, by default a new one; the same name later goes on in the same workspace"},
+		"task": {"type": "string", "description": "what to do: a complete prompt or a shell command, as the profile takes it"},
+		"id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "a name for the subagent; by default a new name. Use the same name later to work in the same workspace again"},
 		"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read"},
-		"copy": {"type": "string", "description": "a directory whose copy is its workspace, for work that apply takes over"},
-		"copy_ignored": {"type": "boolean", "description": "with copy: copy what git ignores there, too"},
-		"profile": {"type": "string", "description": "one of the profiles that status lists; by default the first"},
-		"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
-		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default what its profile gives"}
+		"copy": {"type": "string", "description": "a directory; the subagent works in a copy of it, and apply can take the changes over"},
+		"copy_ignored": {"type": "boolean", "description": "with copy: also copy the files that git ignores there"},
+		"profile": {"type": "string", "description": "a profile that status lists; by default the first"},
+		"model": {"type": "string", "description": "the model, if the profile lets you choose it"},
+		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default the time that its profile gives"}
 	}}}}}`,
 	call: does(delegate),
 }
@@ -121,7 +121,7 @@ func delegate(ctx context.Context, s *Server, in delegateInput) (answer, error) 
 	}
 	d.Next = "go on with your own work, then call wait with these ids"
 	if failures > 0 {
-		d.Next = "wait for those that were delegated; correct the others and delegate them again"
+		d.Next = "wait for the subagents that were started; correct the other tasks and delegate them again"
 	}
 	budget.Children += len(in.Tasks) - failures
 	budget = s.budgets.warn(budget)
@@ -139,14 +139,14 @@ func (in delegateInput) check() error {
 			return badArgument(where+".task", "%s.task is missing: a text that says what to do", where)
 		}
 		if task.Ignored && task.Copy == "" {
-			return badArgument(where+".copy_ignored", "%s.copy_ignored is for a copy: copy is missing", where)
+			return badArgument(where+".copy_ignored", "%s.copy_ignored works only with copy, and copy is missing", where)
 		}
 		if err := checkSeconds(where+".timeout_seconds", task.Seconds); err != nil {
 			return err
 		}
 		for j := range i {
 			if task.ID != "" && in.Tasks[j].ID == task.ID {
-				return badArgument(where+".id", "%s.id is that of tasks[%d] too", where, j)
+				return badArgument(where+".id", "%s.id is also the id of tasks[%d]", where, j)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ type asking func(context.Context, manager.SpawnOptions) (*manager.Run, error)
 // start asks for one child.
 func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one started, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return one, fmt.Errorf("it was not begun: %w", err)
+		return one, fmt.Errorf("it was not started: %w", err)
 	}
 	o := manager.SpawnOptions{ID: task.ID, Task: task.Task, Profile: task.Profile, Model: task.Model, ParentID: s.budgets.parent}
 	if task.Seconds != nil {
@@ -198,7 +198,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 	s.changed()
 	one.ID, one.request, one.Workspace = run.ID(), run.RequestID(), words(run.Workspace())
 	if err := s.keepAsked(run); err != nil {
-		one.Warnings = append(one.Warnings, words("which request was its last could not be kept, so apply may want unfinished: "+err.Error()))
+		one.Warnings = append(one.Warnings, words("its last request could not be recorded, so apply may need unfinished: "+err.Error()))
 	}
 	return one, nil
 }

@@ -95,7 +95,7 @@ func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, e
 	begun.Child, err = d.Look(one.ID)
 	if err != nil { // the child was asked for all the same
 		begun.Child = Child{Item: manager.Item{SubagentID: one.ID, RequestID: one.request, CreatedAt: time.Now()}}
-		begun.Warnings = append(begun.Warnings, words("where it stands could not be read yet: "+err.Error()))
+		begun.Warnings = append(begun.Warnings, words("its state could not be read yet: "+err.Error()))
 	}
 	return begun, nil
 }
@@ -203,7 +203,7 @@ func (d *Desk) Told(child Child) {
 	d.s.budgets.count(child.RequestID, child.Usage)
 	for _, old := range d.s.children.shown(child.SubagentID, child.RequestID) {
 		if err := d.s.release(old); err != nil {
-			d.s.log.Warn("a result that the client has stays in the outbox", "subagent", old.id, "error", err)
+			d.s.log.Warn("could not remove a delivered result from the outbox", "subagent", old.id, "error", err)
 		}
 	}
 }

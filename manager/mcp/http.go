@@ -35,7 +35,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%s is not an address of this machine's loopback, such as 127.0.0.1:0", address)
+		return nil, fmt.Errorf("%s is not a loopback address of this machine, such as 127.0.0.1:0", address)
 	}
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
@@ -97,9 +97,9 @@ func guard(address net.Addr, token Token, v *visitors, next http.Handler) http.H
 			turnAway(w, "there is nothing here; next: the server is at "+Path, http.StatusNotFound)
 		case !token.knownTo(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="torno"`)
-			turnAway(w, "the token is missing, wrong, or of an earlier start of the server; next: send that of this start as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			turnAway(w, "the token is missing, wrong, or from an earlier start of the server; next: send the token of this start as Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		case !v.admit(r):
-			turnAway(w, "too many connections have shown the token; next: end other clients", http.StatusServiceUnavailable)
+			turnAway(w, "too many connections with the token are open; next: end other clients", http.StatusServiceUnavailable)
 		default:
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // this fails only on a closed connection
 			next.ServeHTTP(w, r)

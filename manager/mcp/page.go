@@ -158,10 +158,10 @@ func (p *Page) say() string {
 }
 
 // notePage stands below a page with a stranger's text.
-const notePage = "Lines behind a bar (|), and what follows untrusted:, " + noteRest
+const notePage = "Lines behind a bar (|), and the text after untrusted:, " + noteRest
 
 // noteObject stands after a structure with a stranger's text.
-const noteObject = "answer, result, task and error of a subagent, and what stands between <answer> and </answer>, " + noteRest
+const noteObject = "answer, result, task and error of a subagent, and the text between <answer> and </answer>, " + noteRest
 
 func (p *Page) result() *sdk.CallToolResult {
 	result := &sdk.CallToolResult{IsError: p.failed}

@@ -30,7 +30,7 @@ var tornoPrompts = []prompt{
 		arguments: []argument{{"task", "the whole task", true}},
 	},
 	{
-		name: "second-opinion", title: "Ask for a second opinion", about: "Has a subagent look at work without knowing what you think of it",
+		name: "second-opinion", title: "Ask for a second opinion", about: "Lets a subagent review work without knowing your opinion",
 		arguments: []argument{{"subject", "what to look at", true}},
 	},
 }

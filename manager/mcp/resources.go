@@ -20,13 +20,13 @@ const scheme = "torno://"
 func (s *Server) addResources() {
 	for _, t := range []struct{ name, address, about string }{
 		{"answer", scheme + "{id}/answer", "the answer of a subagent"},
-		{"output", scheme + "{id}/output", "what a subagent has printed so far"},
-		{"diff", scheme + "{id}/diff", "what a subagent has changed in its copy"},
+		{"output", scheme + "{id}/output", "the output of a subagent so far"},
+		{"diff", scheme + "{id}/diff", "the changes of a subagent in its copy"},
 		{"file", scheme + "{id}/files/{+path}", "a file in a subagent's workspace"},
 	} {
 		s.protocol.AddResourceTemplate(&sdk.ResourceTemplate{
 			Name: t.name, URITemplate: t.address, MIMEType: "application/json",
-			Description: t.about + ", as JSON: its text is the member untrusted_text, a stranger's",
+			Description: t.about + ", as JSON: the field untrusted_text holds the text, which is not yours or the user's",
 		}, s.readResource)
 	}
 }

@@ -12,17 +12,17 @@ import (
 )
 
 var sendTool = tool{
-	name: "send", title: "Say something to a subagent at work", ends: true, feature: delegation.FeatureInput,
+	name: "send", title: "Send a message to a subagent at work", ends: true, feature: delegation.FeatureInput,
 	about: `
-Say something to a subagent's agent while it works: it takes the text as its user's next message, after what it does now. With interrupt it stops what it does first; an interrupt without a text, where nothing else was sent, ends its run.
-Returns when the agent has it, or after some seconds: it then gets it later, so do not send it again. Only agents take messages (a shell command has none), and not those of every profile. A subagent that has ended is gone on with by continue.`,
+Send a message to a subagent's agent while it works: the agent takes it as its user's next message, after its current work. With interrupt the agent first stops its current work. An interrupt without a text ends the run, unless you have sent more.
+Returns when the agent has the message, or after some seconds: then the agent gets it later, so do not send it again. Only agents take messages, and not in every profile; a shell command takes none. If the subagent has ended, use continue instead.`,
 	input: `{
 "type": "object", "additionalProperties": false, "required": ["id"],
 "properties": {
-	"id": {"type": "string", "description": "the subagent"},
-	"text": {"type": "string", "description": "what it is told; with interrupt it may be left out"},
-	"interrupt": {"type": "boolean", "description": "stop what the agent does"},
-	"seconds": {"type": "integer", "minimum": 0, "description": "how long to wait until the agent has it, by default 15; 0 does not wait, more than 18 counts as 18"}
+	"id": {"type": "string", "description": "the id of the subagent"},
+	"text": {"type": "string", "description": "the message; optional with interrupt"},
+	"interrupt": {"type": "boolean", "description": "stop the agent's current work first"},
+	"seconds": {"type": "integer", "minimum": 0, "description": "how long to wait until the agent has the message; by default 15. 0 does not wait, and more than 18 counts as 18"}
 }}`,
 	call: does(send),
 }
@@ -55,11 +55,11 @@ func (s sent) say() string {
 func (in sendInput) kind() (delegation.InputKind, error) {
 	switch {
 	case in.ID == "":
-		return "", badArgument("id", "id is missing: the subagent")
+		return "", badArgument("id", "id is missing: it names the subagent")
 	case in.Interrupt:
 		return delegation.InputInterrupt, nil
 	case strings.TrimSpace(in.Text) == "":
-		return "", badArgument("text", "text is missing: what the agent is told; only an interrupt needs none")
+		return "", badArgument("text", "text is missing: the message to the agent; only an interrupt needs no text")
 	}
 	return delegation.InputMessage, nil
 }
@@ -114,7 +114,7 @@ func (s *Server) attachLive(id string) (*manager.Run, error) {
 // sentTo does not report it as an error, because the model would send it again.
 func sentTo(run *manager.Run) func(int, error) (answer, error) {
 	return func(n int, err error) (answer, error) {
-		said := sent{ID: run.ID(), Number: n, Has: err == nil, Next: "go on with your own work; read (what: events) shows what it does, wait brings its answer"}
+		said := sent{ID: run.ID(), Number: n, Has: err == nil, Next: "go on with your own work; read (what: events) shows its actions, and wait returns its answer"}
 		if errors.Is(err, manager.ErrNotYet) {
 			said.Why = words(err.Error())
 			said.Next = "do not send it again: the agent gets it while its run lasts, and read (what: events) then shows it"

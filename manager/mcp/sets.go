@@ -50,7 +50,7 @@ func setOf(name string, others []Set) (toolSet, error) {
 		}
 		names = append(names, set.Name)
 	}
-	return toolSet{}, fmt.Errorf("there is no set of tools called %.100q; there is: %s", name, strings.Join(names, ", "))
+	return toolSet{}, fmt.Errorf("there is no set of tools named %.100q; the sets are: %s", name, strings.Join(names, ", "))
 }
 
 // find returns a tool by its name, or nil.

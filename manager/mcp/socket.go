@@ -40,7 +40,7 @@ func (s *Server) ListenSocket(ctx context.Context, path string) (net.Listener, e
 	// If two servers start at once, only one may look for a dead socket and replace it.
 	held, err := lock.In(dir, name+".lock", fmt.Sprintf("process %d", os.Getpid()))
 	if other, ok := errors.AsType[*lock.HeldError](err); ok {
-		return nil, fmt.Errorf("socket %s: another server listens there (%s); next: have clients use that one, or name another socket", path, other.Holder)
+		return nil, fmt.Errorf("socket %s: another server listens there (%s); next: let the clients use that server, or name another socket", path, other.Holder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
@@ -73,7 +73,7 @@ func socketPlace(path string) (dir, name string, err error) {
 		return "", "", fmt.Errorf("socket %s: %w", path, err)
 	}
 	if dir, err = trust.Places().Follow(filepath.Dir(absolute)); err != nil {
-		return "", "", fmt.Errorf("socket %s: %w; next: have it in a directory of your own, made with mkdir -m 700", path, err)
+		return "", "", fmt.Errorf("socket %s: %w; next: put it into a directory of your own, made with mkdir -m 700", path, err)
 	}
 	return dir, filepath.Base(absolute), nil
 }
@@ -86,7 +86,7 @@ func isOurOwn(dir string) error {
 		return err
 	}
 	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
-		return fmt.Errorf("directory %s belongs to user %d, so clients would not trust a socket there; next: have it in a directory of your own, made with mkdir -m 700", dir, owner)
+		return fmt.Errorf("directory %s belongs to user %d, so clients would not trust a socket there; next: put it into a directory of your own, made with mkdir -m 700", dir, owner)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func apartFrom(outbox, dir string) error {
 			return err
 		}
 		if os.SameFile(info, out) {
-			return errors.New("it lies in the outbox, where children could connect to it; next: have it in a directory of your own, made with mkdir -m 700")
+			return errors.New("it lies in the outbox, where children could connect to it; next: put it into a directory of your own, made with mkdir -m 700")
 		}
 		if step == filepath.Dir(step) {
 			return nil
@@ -119,7 +119,7 @@ func listenWhereNobodyDoes(ctx context.Context, dir, name string) (net.Listener,
 	case err != nil:
 		return nil, err
 	case info.Mode().Type() != fs.ModeSocket:
-		return nil, errors.New("something else than a socket is there; next: name another path")
+		return nil, errors.New("the file there is not a socket; next: name another path")
 	}
 	conn, err := socket.Dial(ctx, dir, name)
 	switch {
@@ -163,7 +163,7 @@ func (s *Server) accept(ctx context.Context, listener net.Listener, clients *syn
 				s.serveConnection(ctx, conn)
 			})
 		default:
-			full := faultOf(nil, jsonrpc.CodeInternalError, "this server has too many clients. next: end others")
+			full := faultOf(nil, jsonrpc.CodeInternalError, "this server has too many clients. next: end other clients")
 			_ = newLines(conn, conn, nil).write(full) // the client may be gone
 			conn.Close()
 		}
@@ -221,7 +221,7 @@ func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) erro
 		return err
 	default:
 		if err == nil || broken {
-			err = fmt.Errorf("socket %s: the server has closed the connection, since it ended or has too many clients; next: end other clients, or start the server again, and then this client", path)
+			err = fmt.Errorf("socket %s: the server has closed the connection, because it ended or has too many clients; next: end other clients, or start the server again, and then this client", path)
 		}
 		return err
 	}

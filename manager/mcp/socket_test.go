@@ -290,7 +290,7 @@ func TestWhatIsThereStays(t *testing.T) {
 	defer other.Close()
 	s.check(os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600))
 	s.check(os.Symlink("other", filepath.Join(dir, "link")))
-	for name, want := range map[string]string{"other": "another program listens there", "file": "something else than a socket", "link": "something else than a socket"} {
+	for name, want := range map[string]string{"other": "another program listens there", "file": "the file there is not a socket", "link": "the file there is not a socket"} {
 		was, err := os.Lstat(filepath.Join(dir, name))
 		s.check(err)
 		if _, err := sh.server.ListenSocket(t.Context(), filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), want) {

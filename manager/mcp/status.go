@@ -15,10 +15,10 @@ import (
 var statusTool = tool{
 	name: "status", title: "Status of subagents", reads: true,
 	about: `
-Show where subagents stand (queued, running, ended), what the host offers (profiles, their agents and models, limits) and what is left of your budget. It does not wait.`,
+Show the state of subagents (queued, running, ended), what the host offers (profiles, their agents and models, limits) and how much of your budget is left. It does not wait.`,
 	input: `{
 "type": "object", "additionalProperties": false,
-"properties": {"ids": {"type": "array", "items": {"type": "string"}, "description": "subagents, by default all whose result is still in the outbox"}}
+"properties": {"ids": {"type": "array", "items": {"type": "string"}, "description": "the ids of subagents; by default all whose result is still in the outbox"}}
 }`,
 	call: does(status),
 }
@@ -80,7 +80,7 @@ func (s standing) say() string {
 		said += "\n" + strings.TrimSuffix(q.say(), "\n")
 	}
 	if s.AsksMore {
-		said += "\n  and asks more than is shown here; status with its id alone shows it"
+		said += "\n  it has more questions than shown here; call status with its id alone to see them"
 	}
 	return said
 }

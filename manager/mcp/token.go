@@ -55,7 +55,7 @@ func checkToken(dir *os.Root, name string) error {
 	}
 	defer file.Close()
 	if owner, ok := seen.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
-		return errors.New("it is another user's; next: name a file in a directory of the user that the server runs as")
+		return errors.New("it belongs to another user; next: name a file in a directory of the user that the server runs as")
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxToken+1))
 	if err != nil {
@@ -63,7 +63,7 @@ func checkToken(dir *os.Root, name string) error {
 	}
 	text := strings.TrimSpace(string(data))
 	if len(text) < minToken || len(data) > maxToken || strings.ContainsAny(text, " \t\r\n") {
-		return fmt.Errorf("it does not hold one word of %d to %d characters, as a token is; next: name another file, or remove this one", minToken, maxToken)
+		return fmt.Errorf("it does not hold a token, which is one word of %d to %d characters; next: name another file, or remove this file", minToken, maxToken)
 	}
 	return nil
 }

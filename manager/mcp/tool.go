@@ -59,7 +59,7 @@ func parse[In any](raw json.RawMessage) (in In, err error) {
 	case err == nil:
 		return in, nil
 	case errors.Is(err, strictjson.ErrTrailing):
-		return in, badArgument("", "there is something behind the arguments")
+		return in, badArgument("", "there is more text after the arguments")
 	case ok && wrong.Field == "":
 		return in, badArgument("", "the arguments must be an object, not %s", article(wrong.Value))
 	case ok:

@@ -72,7 +72,7 @@ var (
 	errConflict = errors.New("some changes do not fit")
 	errUnsafe   = errors.New("some changes are refused")
 	errRuns     = errors.New("some of the files run by themselves")
-	errDeletes  = errors.New("most of what the child was given would be deleted")
+	errDeletes  = errors.New("most of the files that the child was given would be deleted")
 	errNotEnded = errors.New("the child is not done yet")
 )
 
@@ -84,35 +84,35 @@ var troubles = []struct {
 	{errTooLong, "too_long", "do it in smaller parts, or with the command subagent in a shell, which waits as long as it takes"},
 	{fs.ErrPermission, "permission", "the server must run as the owner of the outbox"},
 	{manager.ErrNobodyServing, "nobody_serving", "ask the user to start the watcher on the host, for instance `watcher run --dir DIR`; requests that are in the outbox are kept"},
-	{manager.ErrOver, "over", "it has ended: wait brings its answer; continue, where the host offers it, has it go on with its conversation, and delegate with its id begins anew in its workspace"},
-	{manager.ErrNoApproval, "no_question", "status shows the questions that wait; this one was decided, or its time is over"},
-	{manager.ErrRunning, "running", "wait for its end, and continue it then; send, where the host offers it, says something to it now"},
-	{manager.ErrNoRun, "no_run", "status lists the children that there are"},
-	{manager.ErrOutstanding, "outstanding", "wait brings its result, then call again; or choose another id"},
-	{manager.ErrSuperseded, "superseded", "wait once more: it is the later request that counts"},
+	{manager.ErrOver, "over", "it has ended: call wait for its answer; continue, if the host offers it, goes on with its conversation; delegate with its id starts again in its workspace"},
+	{manager.ErrNoApproval, "no_question", "status shows the waiting questions; the question may have expired, or somebody else has decided it"},
+	{manager.ErrRunning, "running", "wait for its end, then call continue; send, if the host offers it, gives it a message now"},
+	{manager.ErrNoRun, "no_run", "call status for a list of the subagents"},
+	{manager.ErrOutstanding, "outstanding", "call wait for its result, then make this call again; or choose another id"},
+	{manager.ErrSuperseded, "superseded", "call wait again: the later request counts"},
 	{manager.ErrGone, "gone", "delegate the task again if its result is still needed"},
 	{manager.ErrOverdue, "overdue", "it was cancelled; wait once more for its end"},
 	{errUnsafe, "unsafe", "leave these paths out with without"},
 	{errRuns, "runs_by_itself", "look at them with read (what: diff, paths), ask the user if in doubt, and then name each one in allow, or leave it out with without"},
 	{errDeletes, "deletes_most", "look at the diff; then set allow_deletions, or leave paths out with without"},
-	{errConflict, "conflict", "leave these paths out with without, and bring them together by hand"},
-	{errNotEnded, "unfinished", "wait for its end first; meanwhile read gives its events and output, and apply takes what there is with unfinished"},
+	{errConflict, "conflict", "leave these paths out with without, and merge them by hand"},
+	{errNotEnded, "unfinished", "wait for its end first; until then read shows its events and output, and apply with unfinished takes its changes so far"},
 	{manager.ErrWorkspaceThere, "workspace_there", "choose another id, or leave out copy to go on in its workspace"},
-	{patch.ErrNoBase, "no_base", "only children that were given a copy (delegate with copy) have a diff; read its answer, or look into its workspace"},
-	{patch.ErrOtherOrigin, "other_origin", "say where to with to"},
-	{patch.ErrBusy, "busy", "call again when the other one has ended"},
+	{patch.ErrNoBase, "no_base", "only subagents with a copy (delegate with copy) have a diff; read its answer, or look into its workspace"},
+	{patch.ErrOtherOrigin, "other_origin", "name the directory to write to, with to"},
+	{patch.ErrBusy, "busy", "call again when the other apply has ended"},
 	{patch.ErrChanging, "changing", "wait for the child's end, and call again"},
-	{patch.ErrRules, "rules_unknown", "ask the user to mend the repository; or set ignored (of delegate: copy_ignored), and what git ignores counts as all else"},
+	{patch.ErrRules, "rules_unknown", "ask the user to repair the repository; or set ignored (in delegate: copy_ignored): then ignored files count like all others"},
 	{patch.ErrTooMuch, "too_much", "name the paths that matter, or copy a smaller directory"},
 	{delegation.ErrMoved, "outbox_moved", "ask the user to start this server again: the outbox is another directory now"},
 	{context.Canceled, "cancelled", "the children go on; wait again"},
-	{fs.ErrNotExist, "not_found", "name a path that is there, as this server sees it"},
+	{fs.ErrNotExist, "not_found", "name a path that exists for this server"},
 	{context.DeadlineExceeded, "too_long", "call again with less to do"},
 }
 
 // trouble turns an error into the form that a model reads.
 func (s *Server) trouble(err error) *trouble {
-	t := &trouble{Code: "trouble", Text: words(err.Error()), Next: "status says what is going on"}
+	t := &trouble{Code: "trouble", Text: words(err.Error()), Next: "call status to see the present state"}
 	if e, ok := errors.AsType[*mistake](err); ok {
 		t.Code, t.Field, t.Next = e.code, e.field, e.next
 		if e.details != nil {
@@ -134,9 +134,9 @@ func (s *Server) trouble(err error) *trouble {
 			break
 		}
 	}
-	t.keepApart(err, "what the subagent has left could not be looked at or taken")
+	t.keepApart(err, "the subagent's files could not be read or taken over")
 	if nobody, ok := errors.AsType[*manager.NobodyServingError](err); ok && nobody.Cause != nil {
-		t.Next = "ask the user to look at it: watcher.json in the outbox cannot be used, for instance because the watcher is of a newer version than this server"
+		t.Next = "ask the user to check watcher.json in the outbox: this server cannot use it, for instance because the watcher is newer than this server"
 	}
 	return t
 }

@@ -53,7 +53,7 @@ func (p *Plan) sort() {
 // these changes.
 func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if !p.Fits() {
-		return 0, errors.New("a plan with conflicts or refusals is not carried out")
+		return 0, errors.New("the plan has conflicts or refused changes, so it is not carried out")
 	}
 	lock, err := p.work.store.lock(p.work.Base.Subagent)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if cut, err := p.work.tidy(ctx, p.path, p.to); err != nil {
 		return 0, err
 	} else if cut.found() && cut.ID != p.work.told {
-		return 0, fmt.Errorf("%w: another apply of it was cut off meanwhile, and has left files to look at", ErrChanging)
+		return 0, fmt.Errorf("%w: another apply of it was interrupted meanwhile; look at the files that it left", ErrChanging)
 	}
 	id := randomName()
 	if err := p.begin(id); err != nil {
@@ -112,7 +112,7 @@ func (p *Plan) flushAll(done int) error {
 		}
 		flushed[dir] = true
 		if err := p.flush(dir); err != nil {
-			return fmt.Errorf("write %q through to the disk: %w", dir, err)
+			return fmt.Errorf("flush %q to the disk: %w", dir, err)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 		return err
 	}
 	if !same(today, s.Today) {
-		return fmt.Errorf("%w: it is not as it was when the plan was made", ErrChanging)
+		return fmt.Errorf("%w: it has changed since the plan was made", ErrChanging)
 	}
 	if s.After == nil {
 		return p.delete(ctx, s, id)
@@ -189,7 +189,7 @@ func (w *Work) advance(taken []*Change) (err error) {
 	}
 	w.Base.Entries = t.sorted()
 	if err = errors.Join(err, texts.close()); err != nil {
-		return fmt.Errorf("keep what was taken: %w", err)
+		return fmt.Errorf("record the changes that were taken over: %w", err)
 	}
 	return w.store.save(w.Base)
 }

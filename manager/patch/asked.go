@@ -13,7 +13,7 @@ const (
 	anExecutable = "an executable"
 	aLink        = "a symbolic link"
 	aDotName     = "a name that begins with a dot"
-	aShortName   = "a name that some file systems give a longer one"
+	aShortName   = "a short form that some file systems give to a longer name"
 )
 
 // asked decides about which changes the parent must be asked: changes to files that some program may run or obey

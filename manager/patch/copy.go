@@ -68,11 +68,11 @@ type copying struct {
 func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How) (Report, error) {
 	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
-		return Report{}, fmt.Errorf("open what is to be copied: %w", err)
+		return Report{}, fmt.Errorf("open the directory to copy: %w", err)
 	}
 	defer from.Close()
 	if err := errors.Join(s.Prune(), s.Drop(to.Subagent), s.root.Mkdir(to.Subagent, 0o700)); err != nil {
-		return Report{}, fmt.Errorf("make a place for what is copied: %w", err)
+		return Report{}, fmt.Errorf("make a place for the record of the copy: %w", err)
 	}
 	c := &copying{ctx: ctx, to: to, limits: how.Limits, base: &Base{
 		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer, MadeAt: time.Now().UTC(),
@@ -106,7 +106,7 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 		return err
 	}
 	if whole, err := from.Stat("."); err != nil || w.leaveOut.has(whole) {
-		return errors.Join(err, errors.New("it is a directory of the client's own"))
+		return errors.Join(err, errors.New("it is one of the client's own directories"))
 	}
 	if names, err := (target{root: from}).names("."); err != nil || isRepository(names) {
 		return errors.Join(err, errors.New("it is a git directory"))
@@ -151,11 +151,11 @@ func (c *copying) passIgnored(s *Store, from *os.Root) error {
 func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Destination, limits Limits) error {
 	at, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
-		return fmt.Errorf("open what was copied: %w", err)
+		return fmt.Errorf("open the copied directory: %w", err)
 	}
 	defer at.Close()
 	if err := errors.Join(s.Drop(to.Subagent), s.root.Mkdir(to.Subagent, 0o700)); err != nil {
-		return fmt.Errorf("make a place for what was copied: %w", err)
+		return fmt.Errorf("make a place for the record of the copy: %w", err)
 	}
 	c := &copying{ctx: ctx, to: to, limits: limits, only: true, base: &Base{
 		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer,
@@ -170,7 +170,7 @@ func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Desti
 		err = s.save(c.base)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("note what %s was given: %w", to.Subagent, err), s.Drop(to.Subagent))
+		return errors.Join(fmt.Errorf("record the files that %s was given: %w", to.Subagent, err), s.Drop(to.Subagent))
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 	defer given.Close()
 	origin := host.OriginOf(id)
 	if origin == "" {
-		return fmt.Errorf("it is not known any more of what %s has a copy: %w", id, ErrNoBase)
+		return fmt.Errorf("it is not known any more which directory was copied for %s: %w", id, ErrNoBase)
 	}
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }

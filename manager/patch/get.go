@@ -217,7 +217,7 @@ func asLeftOut(err error) (why string, ok bool) {
 	case errors.Is(err, beneath.ErrNotDirectory):
 		return "there is no directory where it should go", true
 	case errors.Is(err, fs.ErrPermission):
-		return "it may not be written here", true
+		return "there is no permission to write it here", true
 	case errors.Is(err, beneath.ErrMoved), errors.Is(err, fs.ErrNotExist):
 		return changedFault, true
 	}

@@ -99,7 +99,7 @@ type atMost struct {
 
 func (m *atMost) Write(p []byte) (int, error) {
 	if m.left -= len(p); m.left < 0 {
-		return 0, errors.New("git answers without end")
+		return 0, errors.New("git's answer is too long")
 	}
 	return m.to.Write(p)
 }

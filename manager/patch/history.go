@@ -193,7 +193,7 @@ func (c *copying) ownRepository(dir string, left int64) error {
 			return err
 		}
 		if left -= info.Size(); left < 0 {
-			return fmt.Errorf("%w: the commits take more than what is left of %d MiB", ErrTooMuch, c.limits.Bytes>>20)
+			return fmt.Errorf("%w: the commits need more than the rest of the %d MiB", ErrTooMuch, c.limits.Bytes>>20)
 		}
 		return c.give(path)
 	})

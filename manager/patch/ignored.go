@@ -17,7 +17,7 @@ import (
 )
 
 // ErrRules says that git could not tell which paths it ignores.
-var ErrRules = errors.New("it is not known what git ignores")
+var ErrRules = errors.New("cannot find out which files git ignores")
 
 // ignoredIn returns the paths that git ignores in a directory of the parent's. hasRules is false if no repository has a
 // say there: there is none, or the only one ignores the whole directory. The paths name files; the files need not
@@ -113,7 +113,7 @@ func (i *ignoring) checkOwners(repository string) error {
 			return err
 		}
 		if owner, _ := ownerOf(found); owner != 0 && owner != os.Geteuid() && owner != us {
-			return fmt.Errorf("the repository has no say: %s belongs to user %d", part, owner)
+			return fmt.Errorf("the repository is not trusted: %s belongs to user %d", part, owner)
 		}
 	}
 	return nil

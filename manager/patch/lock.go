@@ -17,14 +17,14 @@ const lockName = "lock"
 func (s *Store) lock(id string) (*os.File, error) {
 	f, err := s.root.OpenFile(filepath.Join(id, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock what %s was given: %w", id, err)
+		return nil, fmt.Errorf("lock the record of the copy of %s: %w", id, err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrBusy
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock what %s was given: %w", id, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("lock the record of the copy of %s: %w", id, err), f.Close())
 	}
 	return f, nil
 }
@@ -37,7 +37,7 @@ func (w *Work) unchanged() error {
 		return err
 	}
 	if now.read != w.Base.read {
-		return fmt.Errorf("%w: another apply of it was done meanwhile", ErrChanging)
+		return fmt.Errorf("%w: another apply of it ran meanwhile", ErrChanging)
 	}
 	return nil
 }

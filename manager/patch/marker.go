@@ -104,12 +104,12 @@ func (w *Work) tidy(ctx context.Context, dir string, to target) (*Marker, error)
 	}
 	for _, s := range m.Steps {
 		if err := m.tidyStep(ctx, s, to); err != nil && !isAbsent(err) {
-			return m, fmt.Errorf("look at what an apply that did not end has left of %q: %w", s.Path, err)
+			return m, fmt.Errorf("clean up %q after an interrupted apply: %w", s.Path, err)
 		}
 	}
 	for _, in := range m.In {
 		if err := to.unlink(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
-			return m, fmt.Errorf("look at what an apply that did not end has left in %q: %w", in, err)
+			return m, fmt.Errorf("clean up in %q after an interrupted apply: %w", in, err)
 		}
 		if err := to.flush(in); err != nil {
 			return m, err
@@ -140,11 +140,11 @@ func (m *Marker) tidyStep(ctx context.Context, s takenOut, to target) error {
 	kept, isKept := errors.AsType[*keptError](err)
 	switch {
 	case isKept:
-		why := fmt.Sprintf("it was taken out of %q, and there is another file now; compare them, then remove one", s.Path)
+		why := fmt.Sprintf("the interrupted apply moved it away from %q, and another file is there now; compare both, then remove one of them", s.Path)
 		m.Kept = append(m.Kept, Trouble{path.Join(path.Dir(s.Path), kept.as), why})
 		return nil
 	case err == nil && !known:
-		m.PutBack = append(m.PutBack, Trouble{s.Path, "it was saved while that apply was at work"})
+		m.PutBack = append(m.PutBack, Trouble{s.Path, "it was saved while that apply was running"})
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (w *Work) readMarker(path string) (*Marker, error) {
 	}
 	m := &Marker{}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("read what an earlier apply has left: %w", err)
+		return nil, fmt.Errorf("read the record of an earlier apply: %w", err)
 	}
 	return m, nil
 }

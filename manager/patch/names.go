@@ -17,7 +17,7 @@ func nameFault(path string) string {
 	case !utf8.ValidString(path):
 		return "its name is not UTF-8"
 	case strings.ContainsFunc(path, hidden):
-		return "its name has characters that cannot be seen"
+		return "its name has invisible characters"
 	}
 	return ""
 }
@@ -107,7 +107,7 @@ func linkFault(path, target string) string {
 		}
 	}
 	if nameFault(target) != "" || target == "" {
-		return "it is a link to a name that cannot be seen"
+		return "it is a link to an empty, too long or unreadable name"
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrOtherOrigin says that the directory that was copied is no longer at its path.
-var ErrOtherOrigin = errors.New("the directory that was copied is not there any more, and another one is at its path")
+var ErrOtherOrigin = errors.New("the copied directory is gone, and another directory is at its path")
 
 // Origin opens the directory that was copied.
 func (s *Store) Origin(b *Base) (*os.Root, error) {
@@ -59,7 +59,7 @@ func OpenDirectory(outbox, dir string) (*os.Root, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return nil, fmt.Errorf("%s: there are too many links on the way", dir)
+			return nil, fmt.Errorf("%s: the path leads through too many links", dir)
 		}
 		target, err := os.Readlink(next)
 		if err != nil {

@@ -172,7 +172,7 @@ func collision(c *Change, today *Entry) string {
 	case today == nil:
 		return "the child has changed it, and it was deleted here"
 	case c.Before == nil:
-		return "the child has added it, and there is another one here"
+		return "the child has added it, and there is already something else here"
 	}
 	return "it was changed on both sides"
 }
@@ -219,7 +219,7 @@ func (p *Plan) checkPlace(s *Step, near neighbours) error {
 		return err
 	}
 	if today == nil || today.Kind != Directory || near.steps[parent] != nil {
-		p.Conflicts = append(p.Conflicts, Trouble{s.Change.Path, "the directory in which it should lie is not there"})
+		p.Conflicts = append(p.Conflicts, Trouble{s.Change.Path, "its directory does not exist here"})
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func stillIs(ctx context.Context, dir *os.Root, name string, was *Entry) error {
 		return err
 	}
 	if !same(now, was) {
-		return fmt.Errorf("%w: it was changed while the new one was written", ErrChanging)
+		return fmt.Errorf("%w: it was changed while the new file was written", ErrChanging)
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ import (
 )
 
 // ErrNoBase says that nothing is known about a child's base.
-var ErrNoBase = errors.New("the child's workspace was not made as a copy, or what was copied is not known any more")
+var ErrNoBase = errors.New("the child's workspace is not a copy, or the record of the copy is gone")
 
 // ErrNoPlace says that this user cannot write to any place of the parent's own.
-var ErrNoPlace = errors.New("there is no place to keep what was copied")
+var ErrNoPlace = errors.New("there is no place for the client's own files")
 
 // Store keeps the bases of an outbox's children, in a directory of the parent's own. For each child it holds the record
 // of the copy (base.json), the text of the copied files (base.text) and, while an apply is under way, its marker
@@ -189,14 +189,14 @@ func (s *Store) Base(id string) (*Base, error) {
 		return nil, fmt.Errorf("%s: %w", id, ErrNoBase)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what %s was given: %w", id, err)
+		return nil, fmt.Errorf("read the record of the copy of %s: %w", id, err)
 	}
 	b := &Base{}
 	if err := json.Unmarshal(data, b); err != nil {
-		return nil, fmt.Errorf("read what %s was given: %w", id, err)
+		return nil, fmt.Errorf("read the record of the copy of %s: %w", id, err)
 	}
 	if b.Version != baseVersion || b.Subagent != id {
-		return nil, fmt.Errorf("what %s was given is in a form of another version (%d)", id, b.Version)
+		return nil, fmt.Errorf("the record of the copy of %s has another version (%d)", id, b.Version)
 	}
 	b.read = digestOf(data)
 	return b, nil
@@ -222,7 +222,7 @@ func (s *Store) save(b *Base) error {
 		return err
 	}
 	if len(data) > maxBase {
-		return fmt.Errorf("%w: what is known of the copy takes more than %d MiB", ErrTooMuch, maxBase>>20)
+		return fmt.Errorf("%w: the record of the copy is larger than %d MiB", ErrTooMuch, maxBase>>20)
 	}
 	if err := s.replace(b.Subagent, baseName, data); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
 		return nil, err
 	}
 	if !base.Place.Same(place) {
-		return nil, fmt.Errorf("%s has another workspace than the copy: %w", id, ErrNoBase)
+		return nil, fmt.Errorf("the workspace of %s is not the copy: %w", id, ErrNoBase)
 	}
 	return base, nil
 }
@@ -237,7 +237,7 @@ const (
 	setIDFault   = "it would run with the rights of its owner or group (set-id)"
 	linkedFault  = "it has several names (hard links)"
 	unreadFault  = "it cannot be read"
-	leftOutFault = "what the parent has there was left out of the copy"
+	leftOutFault = "the copy left out the parent's file or directory there"
 	changedFault = "it was changed while it was copied"
 
 	appearedFault = "it appeared while the directory was looked at"

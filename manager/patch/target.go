@@ -21,7 +21,7 @@ type target struct {
 
 // errOwn says that a path leads into a directory of Torno's, such as the outbox. A child that wrote there would make
 // requests in the parent's name.
-var errOwn = errors.New("it lies in the outbox, or where the client keeps what was copied")
+var errOwn = errors.New("it lies in the outbox, or in one of the client's own directories")
 
 // errOtherSystem says that a path leads onto another file system.
 var errOtherSystem = errors.New("it is on another file system")
@@ -47,7 +47,7 @@ func (t target) allows(whole, dir os.FileInfo) error {
 }
 
 // errThere says that a name that should be free is taken.
-var errThere = errors.New("there is something at its place already")
+var errThere = errors.New("something is already at its place")
 
 // mkdir makes a directory, unless it exists.
 func (t target) mkdir(p string) error {

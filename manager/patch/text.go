@@ -37,7 +37,7 @@ type texts struct {
 func (s *Store) appendTexts(b *Base) (*texts, error) {
 	f, err := s.root.OpenFile(filepath.Join(b.Subagent, textName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("keep the text of what %s is given: %w", b.Subagent, err)
+		return nil, fmt.Errorf("store the text of the files that %s is given: %w", b.Subagent, err)
 	}
 	at, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *texts) add(digest string, data []byte) error {
 	}
 	n, err := t.file.Write(packed.Bytes())
 	if err != nil {
-		return fmt.Errorf("keep the text of what is copied: %w", err)
+		return fmt.Errorf("store the text of the copied files: %w", err)
 	}
 	t.base.Texts[digest] = span{t.at, int64(n)}
 	t.at += int64(n)
@@ -92,10 +92,10 @@ func (s *Store) text(b *Base, digest string) ([]byte, bool, error) {
 	from := flate.NewReader(io.NewSectionReader(f, where.At, where.Length))
 	data, err := io.ReadAll(io.LimitReader(from, maxText+1))
 	if err != nil {
-		return nil, false, fmt.Errorf("read the text of what %s was given: %w", b.Subagent, err)
+		return nil, false, fmt.Errorf("read the stored text of the files that %s was given: %w", b.Subagent, err)
 	}
 	if digestOf(data) != digest {
-		return nil, false, fmt.Errorf("the text of what %s was given is damaged", b.Subagent)
+		return nil, false, fmt.Errorf("the stored text of the files that %s was given is damaged", b.Subagent)
 	}
 	return data, true, nil
 }

@@ -89,7 +89,7 @@ func (c *compiler) checkTask() *delegation.Refusal {
 		return nil
 	case len(c.req.Task) > MaxArgument:
 		refusal := taskTooLong(len(c.req.Task))
-		refusal.Hint = "shorten it, or put what is long into a file of the workspace and name that"
+		refusal.Hint = "shorten it, or put the long part into a file of the workspace and name the file"
 		return refusal
 	case strings.ContainsRune(c.req.Task, 0):
 		return taskWithZero()

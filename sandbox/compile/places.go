@@ -44,7 +44,7 @@ func (c *compiler) findWorkspace() *delegation.Refusal {
 	root, ok := outermost(c.policy.Allow, w.here)
 	if !ok {
 		roots, _ := c.policy.Views()
-		return w.refuse(notAllowed, "ask for a directory below "+named(roots)+", which outbox "+c.policy.Outbox+" allows")
+		return w.refuse(notAllowed, c.advice(roots, "ask for a directory below ", "allows"))
 	}
 	if why := c.policy.kept(w.here); why != "" {
 		return w.refuse("Workspace path is kept from sandboxes: ", why)
@@ -124,8 +124,7 @@ func (c *compiler) addContext(p askedPath) *delegation.Refusal {
 	root, ok := outermost(c.policy.readable(), p.here)
 	if !ok {
 		_, roots := c.policy.Views()
-		return p.refuse("Context path not in readable roots: ",
-			"ask for a path below "+named(roots)+", which outbox "+c.policy.Outbox+" may read")
+		return p.refuse("Context path not in readable roots: ", c.advice(roots, "ask for a path below ", "may read"))
 	}
 	if why := c.policy.kept(p.here); why != "" {
 		return p.refuse("Context path is kept from sandboxes: ", why)
@@ -180,7 +179,7 @@ func (c *compiler) locate(p *askedPath, ours string) error {
 func (p Policy) notForWriting(here string) string {
 	switch {
 	case slices.Contains(p.Allow, Root(here)):
-		return "it is an allowed root; name a directory in it, another one for each subagent"
+		return "it is an allowed root; name a directory in it, a different one for each subagent"
 	case !p.forWriting(here):
 		return "it is, holds or lies in a root that is for reading only"
 	}

@@ -131,7 +131,7 @@ func (c *compiler) badProfile(err error) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeInternal, Field: "profile",
 		Text: fmt.Sprintf("The command of profile %s cannot be expanded: %v", c.profile.Name, err),
-		Hint: "this is for the operator to mend",
+		Hint: "ask the operator to correct this",
 	}
 }
 

@@ -42,12 +42,12 @@ func TestNoSettingsAreLeftOut(t *testing.T) {
 		{"", map[string]any{}, "has no agent that takes settings"},
 		{"codex", map[string]any{}, "has no agent that takes settings"},
 		{"claude", map[string]any{"hooks": map[string]any{}}, `unknown field "hooks"`},
-		{"claude", map[string]any{"deny": []any{"--dangerously-skip-permissions"}}, "is no rule for tools"},
-		{"claude", map[string]any{"allow": []any{"Bash(a)\nWrite"}}, "is no rule for tools"},
+		{"claude", map[string]any{"deny": []any{"--dangerously-skip-permissions"}}, "is not a rule for tools"},
+		{"claude", map[string]any{"allow": []any{"Bash(a)\nWrite"}}, "is not a rule for tools"},
 		{"claude", map[string]any{"deny": "Bash"}, "cannot unmarshal"},
 		{"claude", map[string]any{"mcp_servers": map[string]any{"../x": map[string]any{"command": "y"}}}, "needs a name of letters"},
 		{"claude", map[string]any{"mcp_servers": map[string]any{"x": map[string]any{}}}, "and a command"},
-		{"claude", map[string]any{"system_prompt": strings.Repeat("x", agent.MaxSettings)}, "at most 1048576 are taken"},
+		{"claude", map[string]any{"system_prompt": strings.Repeat("x", agent.MaxSettings)}, "at most 1048576 are allowed"},
 	} {
 		req := request(t, "hello")
 		policy := bounded("claude")

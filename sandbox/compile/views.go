@@ -38,11 +38,16 @@ func (p Policy) Views() (workspaces, context []string) {
 // namedRoots is the most roots that a refusal names.
 const namedRoots = 5
 
+// advice returns the next step for a path that lies below none of the roots.
+func (c *compiler) advice(views []string, ask, may string) string {
+	if len(views) == 0 {
+		return "outbox " + c.policy.Outbox + " " + may + " no directory; ask the operator to add one"
+	}
+	return ask + named(views) + ", which outbox " + c.policy.Outbox + " " + may
+}
+
 // named returns the text for views of roots in a refusal. Parents read the same views in watcher.json.
 func named(views []string) string {
-	if len(views) == 0 {
-		return "a root, of which there is none"
-	}
 	var all []string
 	for _, view := range views[:min(len(views), namedRoots)] {
 		text := shown(view)

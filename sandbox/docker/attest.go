@@ -22,7 +22,7 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	}
 	b := l.known(h.ID)
 	if b == nil || b.Wanted == nil {
-		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier life has made: %w", h.ID, sandbox.ErrUncertain)
+		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier watcher has made: %w", h.ID, sandbox.ErrUncertain)
 	}
 	if l.unattested != "" {
 		return sandbox.Attestation{Why: l.unattested}, nil

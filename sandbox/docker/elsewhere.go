@@ -42,7 +42,7 @@ func (l *Launcher) reachesAll(ctx context.Context) error {
 	}
 	for _, h := range l.elsewhere() {
 		if _, err := l.engine.Inspect(ctx, h.ID); engine.IsGone(err) {
-			return fmt.Errorf("%w; nothing of it can be purged from here: bring that site back, or give its run up with watcher cancel --abandon, and purge then",
+			return fmt.Errorf("%w; nothing of it can be purged from here: bring that site back, or give its run up with watcher cancel --abandon; then purge again",
 				h.On(l.identity.Name()))
 		} else if err != nil {
 			return fmt.Errorf("look for container %s: %w", h.ID, err)

@@ -30,7 +30,7 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 		"nothing":        {"exit 0", "", "", 0, false},
 		"a code":         {"echo out; echo err >&2; exit 3", "out\n", "err\n", 3, false},
 		"no end of line": {"printf out; printf err >&2", "out", "err", 0, false},
-		"254":            {"exit 254", "", "torno-init: the exit code 254 is told as 253\n", 253, false},
+		"254":            {"exit 254", "", "torno-init: the exit code 254 is reported as 253\n", 253, false},
 		"a kill":         {"kill -KILL $$", "", "", 137, false},
 		"orphans":        {"(sleep 1000000 &) ; echo out", "out\n", "", 0, false},
 		"a mark of its own": {

@@ -12,7 +12,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	yes := func(by string) sandbox.Guarantee { return sandbox.Guarantee{Enforced: true, By: by} }
 	g := sandbox.Guarantees{
 		sandbox.NoNetwork:       yes("a network namespace with nothing but loopback, made by the runtime"),
-		sandbox.NoCapabilities:  yes("all capabilities dropped, of the bounding set too"),
+		sandbox.NoCapabilities:  yes("all capabilities dropped, from the bounding set too"),
 		sandbox.NoNewPrivileges: yes("no_new_privs"),
 		sandbox.SyscallFilter:   yes("seccomp, Torno's own list of allowed system calls: its outline by the runtime, all of it by sandbox-init before the agent starts"),
 		sandbox.ReadOnlyRoot:    yes("a read-only root file system"),
@@ -24,7 +24,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		sandbox.OpenFilesLimit:  yes("rlimit nofile"),
 		sandbox.FileSizeLimit:   yes("rlimit fsize"),
 		sandbox.LogLimit:        yes("log driver local, two bounded files"),
-		sandbox.KernelIsolation: {By: "containers share the host's kernel; the gvisor launcher does not"},
+		sandbox.KernelIsolation: {By: "containers share the host's kernel; sandboxes of the gvisor launcher do not"},
 	}
 	g[sandbox.Sockets] = l.guaranteeSockets(byPath == "")
 	for key, by := range map[sandbox.GuaranteeKey]string{
@@ -50,11 +50,11 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 func (l *Launcher) guaranteeSockets(byHandle bool) sandbox.Guarantee {
 	switch {
 	case l.shut:
-		return sandbox.Guarantee{Enforced: true, By: "Landlock, put on by sandbox-init before the agent starts; tried at start"}
+		return sandbox.Guarantee{Enforced: true, By: "Landlock, set by sandbox-init before the agent starts; tried at start"}
 	case byHandle:
-		return sandbox.Guarantee{By: "one in the workspace can be reached, in a context none: " + noLandlock}
+		return sandbox.Guarantee{By: "a socket in the workspace can be reached, but none in a context: " + noLandlock}
 	}
-	return sandbox.Guarantee{By: "one in the workspace or in a context can be reached: " + noLandlock}
+	return sandbox.Guarantee{By: "a socket in the workspace or in a context can be reached: " + noLandlock}
 }
 
-const noLandlock = "the engine's kernel has no Landlock that knows sockets (Linux 7.1 has one, where landlock is among its security modules)"
+const noLandlock = "the engine's kernel cannot restrict sockets with Landlock (Linux 7.1 can, if landlock is among its security modules)"

@@ -30,7 +30,7 @@ var Kind = &launcher.Kind{
 		},
 		{
 			Name: runtimeKey, Form: launcher.Text, Max: 128, Match: runtimeForm,
-			Wrong: "is no name of a runtime; docker info lists those that the engine has",
+			Wrong: "is not the name of a runtime; docker info lists the engine's runtimes",
 		},
 	},
 	Unsuited: unsuited, Reach: reach, Open: open, About: about, Left: left, Purge: purge,
@@ -55,7 +55,7 @@ func unsuited(fs sandbox.RootFS) string {
 	if fs.Host || !placed {
 		return ""
 	}
-	return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
+	return fmt.Sprintf("%s: is a root file system that only gVisor can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
 }
 
 // UnreachableError means that no engine answers at a socket.
@@ -71,7 +71,7 @@ func (e *UnreachableError) Error() string {
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("the Docker engine cannot be reached: this user may not use %s", e.Socket)
 	case errors.Is(e.Err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("the Docker engine cannot be reached: nobody listens at %s", e.Socket)
+		return fmt.Sprintf("the Docker engine cannot be reached: no program listens at %s", e.Socket)
 	}
 	return fmt.Sprintf("the Docker engine cannot be reached at %s: %v", e.Socket, e.Err)
 }

@@ -124,7 +124,7 @@ func (l *Launcher) engineSockets() []string {
 func (l *Launcher) sweep(ctx context.Context) error {
 	for _, role := range []sandbox.SandboxID{names.RoleInit, names.RoleLook, names.RoleTrial} {
 		if err := l.stock().RemoveHelper(ctx, role); err != nil {
-			return fmt.Errorf("remove what an earlier start left: %w", err)
+			return fmt.Errorf("remove the remains of an earlier start: %w", err)
 		}
 	}
 	return nil

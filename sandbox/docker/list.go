@@ -41,7 +41,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 			return nil, err // nothing is known about any sandbox
 		case err != nil:
 			h.State = sandbox.HandleUncertain
-			l.options.Log.Warn("a container cannot be looked at, and is left alone", "container", c.ID, "sandbox", h.Sandbox, "error", err)
+			l.options.Log.Warn("a container cannot be looked at; the watcher leaves it alone", "container", c.ID, "sandbox", h.Sandbox, "error", err)
 		}
 		all = append(all, h)
 	}

@@ -42,7 +42,7 @@ func (o Options) checked() (_ Options, err error) {
 		o.Mounts = MountAuto
 	}
 	if o.Mounts != MountAuto && o.Mounts != MountByHandle && o.Mounts != MountByPath {
-		return o, fmt.Errorf("mounts %q is none of %s, %s and %s", o.Mounts, MountAuto, MountByHandle, MountByPath)
+		return o, fmt.Errorf("mounts %q is not one of %s, %s and %s", o.Mounts, MountAuto, MountByHandle, MountByPath)
 	}
 	if o.EnginePath == nil {
 		o.EnginePath = func(here string) (string, error) { return here, nil }

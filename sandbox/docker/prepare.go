@@ -27,9 +27,9 @@ func (l *Launcher) CanPrepare() error {
 	case !l.byHandle:
 		return create.ErrByPath
 	case processes.Unseen != "":
-		return fmt.Errorf("they cannot be attested: %s", processes.Unseen)
+		return fmt.Errorf("sandboxes cannot be attested: %s", processes.Unseen)
 	case l.unattested != "":
-		return fmt.Errorf("they cannot be attested: %s", l.unattested)
+		return fmt.Errorf("sandboxes cannot be attested: %s", l.unattested)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	b.HangUp()
 	if b.Slot != nil {
 		if err := b.Slot.Free(); err != nil {
-			return fmt.Errorf("remove what container %s was given: %w", h.ID, err)
+			return fmt.Errorf("free the slot of container %s: %w", h.ID, err)
 		}
 	}
 	l.forget(h.ID)

@@ -20,7 +20,7 @@ func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	}
 	init, err := l.stock().StoreInit(ctx, image, l.options.InitPath)
 	if err == nil && init.WasMissing {
-		l.options.Log.Warn("the volume with sandbox-init was gone from the engine, and is there again")
+		l.options.Log.Warn("the volume with sandbox-init was gone from the engine; the watcher has made it again")
 	}
 	return init.WasMissing, err
 }

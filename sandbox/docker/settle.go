@@ -30,8 +30,8 @@ func (l *Launcher) settle(ctx context.Context) error {
 		l.options.Log.Warn("workspaces are mounted by path", "because", byHandle)
 	}
 	if err := l.settleOn(ctx, false); err != nil {
-		return errors.Join(fmt.Errorf("no sandbox can be made here, tried by path: %w; does the engine see %s? (paths say how it is called there)",
-			err, l.options.StateDir), wrapIf("tried by handle", byHandle))
+		return errors.Join(fmt.Errorf("no sandbox can be made here with mounts by path: %w; does the engine see %s? (paths say how it is called there)",
+			err, l.options.StateDir), wrapIf("with mounts by handle", byHandle))
 	}
 	why := "the configuration says mounts: by-path"
 	if byHandle != nil {
@@ -80,7 +80,7 @@ func (l *Launcher) tryIDMaps() error {
 	for _, base := range l.options.Bases.Paths() {
 		switch err := l.options.Bases.TryIDMap(base, l.idmaps); {
 		case errors.Is(err, mounts.ErrRootGone):
-			l.options.Log.Warn("a root is gone since the watcher opened it, and was not tried; requests for what lay in it are refused until it is back",
+			l.options.Log.Warn("a root is gone since the watcher opened it, and was not tried; the watcher refuses requests for paths in it until it is back",
 				"root", base, "error", err)
 		case err != nil:
 			return fmt.Errorf("%s cannot be mounted with the ids of a sandbox: %w", base, err)
@@ -125,7 +125,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		slot, err := l.slots.Adopt(number)
 		if errors.Is(err, mounts.ErrSlotInUse) && !l.isRuns(c) {
 			if err := l.engine.EnsureRemoved(ctx, c.ID); err != nil {
-				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
+				return fmt.Errorf("remove container %s, whose slot belongs to another sandbox: %w", c.ID, err)
 			}
 			continue
 		}
@@ -140,7 +140,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		return err
 	}
 	if err := l.slots.Sweep(nil); err != nil {
-		return fmt.Errorf("empty the slots that an earlier life left: %w", err)
+		return fmt.Errorf("empty the slots that an earlier watcher left: %w", err)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (m *making) finish(context.Context) (err error) {
 	m.record.Limits, m.record.Shared = m.Spec.Limits, m.shared.names(m.Spec.RootFS.Host)
 	wanted, err := m.wanted()
 	if err != nil {
-		return fmt.Errorf("look at what was laid out: %w", err)
+		return fmt.Errorf("look at the mounts of the sandbox: %w", err)
 	}
 	m.record.Wanted = wanted
 	id := string(m.ID)

@@ -255,8 +255,13 @@ func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(y.box(h.ID), "end.json"), []byte(`{"Started":true,"Code":7}`), 0o600); err != nil { // as the keeper would have
 		t.Fatal(err)
 	}
-	if exit := y.wait(h); exit.Code != 7 {
-		t.Errorf("%+v", exit)
+	a, err := y.Open(t.Context(), h, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if exit, err := a.Wait(t.Context()); err != nil || exit.Code != 7 {
+		t.Errorf("%+v, %v", exit, err)
 	}
 	if err := y.Remove(t.Context(), h); err != nil {
 		t.Fatal(err)
@@ -341,7 +346,7 @@ func TestRuntimeFails(t *testing.T) {
 		"missing": {"", "no such file"},
 		"fails":   {"#!/bin/sh\necho words of its own >>panic.log\nexit 3\n", "words of its own"},
 		"lies":    {"#!/bin/sh\necho nonsense >pid\n", "nonsense"},
-		"silent":  {"#!/bin/sh\n", "did not say what it started"},
+		"silent":  {"#!/bin/sh\n", "did not name the process that it started"},
 	} {
 		h := y.create("/bin/true")
 		order, err := os.ReadFile(filepath.Join(y.box(h.ID), "order.json"))

@@ -23,7 +23,7 @@ func guaranteesOf(groups groups.Groups) sandbox.Guarantees {
 		sandbox.Namespaces:      "a kernel of the sandbox's own",
 		sandbox.OwnIdentity:     "a user and group of a range, and idmapped mounts",
 		sandbox.MountsByHandle:  "clones of held directories, moved into place",
-		sandbox.MountProof:      "device, inode and flags of what lies in the slot are compared before the start; that no link leads to it is init's word",
+		sandbox.MountProof:      "the watcher compares device, inode and flags of the mounts in the slot before the start; that no link leads to a mount is only init's word",
 		sandbox.OpenFilesLimit:  "rlimit nofile", sandbox.FileSizeLimit: "rlimit fsize",
 		sandbox.LogLimit:        "the keeper's log has two pieces",
 		sandbox.Sockets:         "gVisor opens no socket of the host's; the profile's come as descriptors",
@@ -43,6 +43,6 @@ func ordinary(all sandbox.Guarantees) {
 		Enforced: true, By: "clones of directories that the keeper finds again, by handle, in a mount namespace of its own",
 	}
 	all[sandbox.MountProof] = sandbox.Guarantee{
-		Enforced: true, By: "the keeper compares device, inode and flags with what was found; that no link leads to it is init's word",
+		Enforced: true, By: "the keeper compares device, inode and flags with the directories that were found; that no link leads to a mount is only init's word",
 	}
 }

@@ -19,7 +19,7 @@ var Kind = &launcher.Kind{
 		Title: "gVisor", Program: true, UserNamespaces: true,
 		Fixes:   "gVisor publishes fixes as releases and no advisories by number: keep it younger than a few months",
 		Install: "put runsc and sandbox-keeper beside the watcher",
-		Remedy:  "mend that, or have profiles launched by Docker",
+		Remedy:  "correct that, or let Docker launch the profiles",
 	},
 	Keys: []launcher.Key{
 		{Name: runscKey, Form: launcher.Program},
@@ -43,7 +43,7 @@ func unsuited(fs sandbox.RootFS) string {
 	if fs.Host || placed || fs.Pinned() {
 		return ""
 	}
-	return fmt.Sprintf("%s may be anything, and gVisor has images by their digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
+	return fmt.Sprintf("%s has no digest, but gVisor needs images by digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
 }
 
 // unusable adds the next step to an error.
@@ -52,7 +52,7 @@ func unusable(err error) error {
 		return nil
 	}
 	e := &launcher.UnusableError{
-		Code: "no_gvisor", Next: "do what it says, or have profiles launched by Docker", Err: fmt.Errorf("gVisor cannot be used: %w", err),
+		Code: "no_gvisor", Next: "do as the error says, or let Docker launch the profiles", Err: fmt.Errorf("gVisor cannot be used: %w", err),
 	}
 	if wrong, ok := errors.AsType[*runsc.Error](err); ok {
 		e.Code, e.Next = "no_runsc", wrong.Next()
@@ -96,7 +96,7 @@ func findPrograms(ctx context.Context, s launcher.Setting) (program, keeper stri
 		return "", "", err
 	}
 	if warning := version.Warning(); warning != "" {
-		s.Log.Warn("gVisor is not the one that is tested", "seen", warning, "program", found.Path)
+		s.Log.Warn("this version of gVisor was not tested", "seen", warning, "program", found.Path)
 	}
 	keeper, err = programs.Find(keeperName, s.Settings.Text(keeperKey))
 	return found.Path, keeper, err

@@ -141,7 +141,7 @@ func (l *Launcher) findRuntime(ctx context.Context) error {
 		return err
 	}
 	if warning := version.Warning(); warning != "" {
-		l.options.Log.Warn("use another gVisor than the one that is tested", "warning", warning)
+		l.options.Log.Warn("this version of gVisor was not tested", "warning", warning)
 	}
 	l.options.Runsc = program.Path
 	return mayUnshare()

@@ -25,7 +25,7 @@ type ahead struct {
 }
 
 // errOrdinary says why an ordinary user's launcher makes no sandboxes ahead.
-var errOrdinary = errors.New("a watcher that is not root may mount nothing in a sandbox that has begun: its keeper gives that right up before")
+var errOrdinary = errors.New("a watcher that is not root cannot mount anything in a started sandbox: its keeper has given up that right")
 
 // CanPrepare returns nil if sandboxes can be made ahead of runs here, or else the reason why not.
 func (l *Launcher) CanPrepare() error {
@@ -33,9 +33,9 @@ func (l *Launcher) CanPrepare() error {
 	case l.rootless:
 		return errOrdinary
 	case l.unattested != "":
-		return fmt.Errorf("they cannot be attested: %s", l.unattested)
+		return fmt.Errorf("sandboxes cannot be attested: %s", l.unattested)
 	case l.unbound != nil:
-		return fmt.Errorf("a workspace could not be shown in one later, which takes the runsc that `make build` makes: %w", l.unbound)
+		return fmt.Errorf("a workspace could not be shown in a sandbox later; this needs the runsc that `make build` makes: %w", l.unbound)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sand
 	}
 	defer unlock()
 	if _, err := l.boxes.Read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
-		return sandbox.Handle{}, errors.Join(fmt.Errorf("a sandbox %s is there already", id), err)
+		return sandbox.Handle{}, errors.Join(fmt.Errorf("sandbox %s exists already", id), err)
 	}
 	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id, Spec: shape.Spec(), Bases: l.options.Bases}}, ahead: true}
 	m.record.Ahead = true

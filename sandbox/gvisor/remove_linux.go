@@ -27,7 +27,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 			return nil, err
 		}
 		if err != nil {
-			l.options.Log.Warn("a sandbox cannot be looked at, and is left alone", "sandbox", id, "error", err)
+			l.options.Log.Warn("a sandbox cannot be looked at; the watcher leaves it alone", "sandbox", id, "error", err)
 			h.Launcher, h.Site, h.ID, h.Sandbox = Name, l.boxes.Site(), id, sandbox.SandboxID(id)
 			h.State, h.Exit = sandbox.HandleUncertain, nil
 		}

@@ -157,7 +157,7 @@ func (l *Launcher) pinAgain(box keeper.Box) (local.Pins, error) {
 		return local.Pins{}, err
 	}
 	if order.Plan == nil {
-		return local.Pins{}, errors.New("it was made by root, whose mounts it has; have root start it, or remove it")
+		return local.Pins{}, errors.New("root made it, and it has root's mounts; start it as root, or remove it")
 	}
 	var wanted []sandbox.Mount
 	for _, m := range order.Plan.Mounts {

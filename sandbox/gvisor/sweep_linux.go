@@ -46,7 +46,7 @@ func (l *Launcher) reachesAll() (err error) {
 	}
 	for _, h := range l.elsewhere() {
 		return fmt.Errorf("%w; nothing of it can be purged from here: bring that directory back to %s, or give its run up with "+
-			"watcher cancel --abandon, and purge then", h.On(l.boxes.Site()), l.dir())
+			"watcher cancel --abandon; then purge again", h.On(l.boxes.Site()), l.dir())
 	}
 	return nil
 }
@@ -82,13 +82,13 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		r, err := l.boxes.Read(id)
 		switch {
 		case errors.Is(err, boxes.ErrDamaged):
-			l.options.Log.Warn("a sandbox is removed, of which nobody knows what it was", "error", err)
+			l.options.Log.Warn("removing a sandbox, because its record is damaged", "error", err)
 			if err := l.Remove(ctx, sandbox.Handle{ID: id}); err != nil {
 				return err
 			}
 			continue
 		case err != nil:
-			l.options.Log.Warn("the record of a sandbox cannot be read; the sandbox is left alone, and what lies in slots stays there",
+			l.options.Log.Warn("the record of a sandbox cannot be read; the watcher leaves the sandbox alone, and removes nothing from slots",
 				"sandbox", id, "error", err)
 			unread = true
 		default:
@@ -99,7 +99,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		kept[id] = true
 	}
 	if err := l.boxes.DropUnfinished(); err != nil {
-		return fmt.Errorf("remove what an earlier start left: %w", err)
+		return fmt.Errorf("remove the remains of an earlier start: %w", err)
 	}
 	if kept[trialID] {
 		if err := l.Remove(ctx, sandbox.Handle{ID: trialID}); err != nil {

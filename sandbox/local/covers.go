@@ -41,13 +41,13 @@ func covers(volumes, reserved, mounted []string) ([]string, error) {
 		inTheWay := func(of string) bool { return paths.Nested(of, clean) }
 		switch {
 		case !path.IsAbs(clean) || clean == "/":
-			return nil, fmt.Errorf("its VOLUME %q is no path that can be covered", target)
+			return nil, fmt.Errorf("its VOLUME %q is not a path that can be covered", target)
 		case slices.ContainsFunc(reserved, inTheWay):
 			return nil, fmt.Errorf("its VOLUME %q is in the way of the sandbox's own files", target)
 		case slices.Contains(mounted, clean):
 			continue
 		case slices.ContainsFunc(mounted, inTheWay):
-			return nil, fmt.Errorf("its VOLUME %q is in the way of what is mounted in the sandbox", target)
+			return nil, fmt.Errorf("its VOLUME %q is in the way of a mount in the sandbox", target)
 		}
 		all = append(all, clean)
 	}

@@ -27,7 +27,7 @@ func (r UIDRange) Checked() (UIDRange, error) {
 		return UIDRange{First: defaultFirstUID, Count: defaultUIDCount}, nil
 	}
 	if r.First == 0 || r.Count < 1 {
-		return r, fmt.Errorf("%d ids from %d are no range for sandboxes: it begins above 0 and has at least one", r.Count, r.First)
+		return r, fmt.Errorf("%d ids from %d are not a range for sandboxes: a range begins above 0 and has at least one id", r.Count, r.First)
 	}
 	// Engines accept no id above the largest signed 32-bit number.
 	if last := int64(r.First) + int64(r.Count); last > math.MaxInt32 {

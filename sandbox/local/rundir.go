@@ -82,7 +82,7 @@ var ownNames = []string{hostroot.UserDir, filepath.Base(runfile.Path), filepath.
 // checkFileName refuses a file of the spec that would replace one of our own files.
 func checkFileName(name string) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || slices.Contains(ownNames, name) {
-		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)
+		return fmt.Errorf("file name %q cannot be used in %s", name, sandbox.RunDir)
 	}
 	return nil
 }

@@ -36,10 +36,10 @@ func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
 		return SharedSocket{}, fmt.Errorf("directory of a socket: %w", &fs.PathError{Op: "look at", Path: dir, Err: err})
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 {
-		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is no directory that its owner alone may write", dir)
+		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is not a directory that only its owner may write", dir)
 	}
 	if owner != st.Uid { // the socket may be a second name for another service's socket
-		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is user %d's, and %s user %d's", dir, st.Uid, s.Host, owner)
+		return SharedSocket{}, fmt.Errorf("directory of a socket: %s belongs to user %d, but %s to user %d", dir, st.Uid, s.Host, owner)
 	}
 	return SharedSocket{
 		Source: dir, Mount: runfile.Mount{Path: SocketPlace(s), Device: uint64(st.Dev), Inode: st.Ino},

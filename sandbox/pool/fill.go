@@ -165,7 +165,7 @@ func (p *Pool) surplus() *held {
 			}
 			s.ready = slices.Delete(s.ready, i, i+1)
 			if ended {
-				p.fail(s, errors.New("a sandbox ended in its hold"))
+				p.fail(s, errors.New("a sandbox ended while it was held"))
 			}
 			return h
 		}
@@ -256,7 +256,7 @@ func (p *Pool) lacking() *shelf {
 	case full:
 		why = "less than a quarter of the memory is free"
 	case there >= p.options.Most:
-		why = fmt.Sprintf("all shelves together have %d, and may have no more", there)
+		why = fmt.Sprintf("all shelves together have %d sandboxes, the most that they may have", there)
 	default:
 		return p.next(now)
 	}

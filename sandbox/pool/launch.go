@@ -24,7 +24,7 @@ func (p *Pool) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Sp
 		if err == nil || errors.As(err, &refusal) || errors.Is(err, errGivenUp) || ctx.Err() != nil {
 			return furnished, err // if the run failed, its release of the sandbox removes it
 		}
-		p.options.Log.Warn("a run cannot be brought into the sandbox that was made ahead, and gets another one", "sandbox", h.handle.ID, "error", err)
+		p.options.Log.Warn("a run cannot be brought into the sandbox that was made ahead; it gets a new sandbox", "sandbox", h.handle.ID, "error", err)
 	}
 	if err := p.Release(ctx, id); err != nil {
 		return sandbox.Handle{}, err
@@ -48,7 +48,7 @@ func (p *Pool) begin(id sandbox.SandboxID) (h *held, fit bool) {
 }
 
 // errGivenUp means that a run let go of its sandbox while it was being brought in.
-var errGivenUp = errors.New("the run does not wait for its sandbox any more")
+var errGivenUp = errors.New("the run no longer waits for its sandbox")
 
 // furnish brings a run in. The call may hang in a file system, and return only after the run has given up. Only then
 // does furnish drop the sandbox: until then the call might still write into its slot.

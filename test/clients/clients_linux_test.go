@@ -98,7 +98,7 @@ func (s *stage) endsWithAnAnswer(resp delegation.Response) {
 	if m := resp.Usage.Model; m == nil || m.Requests != 2 {
 		s.Errorf("%+v was spent", m)
 	}
-	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "1 requests to the model were made with what is kept for the final answer") {
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "1 requests to the model used the part that is kept for the final answer") {
 		s.Errorf("it is warned of %q", resp.Warnings)
 	}
 }

@@ -77,7 +77,7 @@ func twoWatchers(t *testing.T, one, other string) {
 	if err := first.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("the first ended with %v", err)
 	}
-	second.Eventually("the second serves it", func() bool { return strings.Contains(second.Said(), "what lay in the outbox was looked through") })
+	second.Eventually("the second serves it", func() bool { return strings.Contains(second.Said(), "everything in the outbox was looked through") })
 	taken := across.Run(house.Ask{ID: "s2", UID: user, Task: "echo began >>ledger; echo two"})
 	across.Want(taken, delegation.StatusCompleted, delegation.ReasonExited, 0)
 

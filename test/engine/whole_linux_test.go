@@ -113,8 +113,8 @@ func TestAStopWhileTheEngineHangsSaysSo(t *testing.T) {
 	h.Must(syscall.Kill(h.PID(), syscall.SIGTERM))
 	var end *os.ProcessState
 	h.Eventually("it stops", func() (dead bool) { end, dead = h.Dead(); return dead })
-	const left = "the watcher stopped and does not know whether it owes responses (it was told to stop before it took up what an earlier " +
-		"watcher left); 1 sandboxes are left, and may run on"
+	const left = "the watcher stopped and does not know whether it owes responses (it was told to stop before it took up the runs of " +
+		"an earlier watcher); 1 sandboxes are left, and may run on"
 	if end.ExitCode() != 4 || !strings.Contains(h.Said(), left) {
 		t.Errorf("it ended with %s, and has to end with 4 and to say %q", end, left)
 	}

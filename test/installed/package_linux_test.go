@@ -150,7 +150,7 @@ func reloads(m *machine) {
 	before := m.run("cat", file)
 	m.write(file, before+"oops: 1\n")
 	m.fails("systemctl", "reload", "torno-watcher")
-	if said := m.fails("watcher", "reload"); !strings.Contains(said, "oops: is no known key") {
+	if said := m.fails("watcher", "reload"); !strings.Contains(said, "oops: is not a known key") {
 		m.Errorf("the command says %q", said)
 	}
 	if says := m.agent("subagent", "spawn", "--wait", "--", "echo still"); says != "still\n" {

@@ -87,7 +87,7 @@ func (f *fate) meant(state *os.ProcessState) bool {
 func (f *fate) leaves(state *os.ProcessState) bool {
 	said := f.Said()[f.said:]
 	owesNone := strings.Contains(said, "the watcher stopped and owes 0 responses")
-	return state.ExitCode() == 4 && (owesNone || strings.Contains(said, "it was told to stop before it took up what an earlier watcher left"))
+	return state.ExitCode() == 4 && (owesNone || strings.Contains(said, "it was told to stop before it took up the runs of an earlier watcher"))
 }
 
 // isBetween says whether a watcher ended with the word that it was killed in the middle of a reload, and leaves all to the next start.

@@ -74,7 +74,7 @@ func (d *Desk) expire() (next time.Duration) {
 		switch {
 		case a.Outcome != "":
 		case !known || now >= a.Expires:
-			d.end(a, approval.Declined, approval.ByTime, "nobody decided in time")
+			d.end(a, approval.Declined, approval.ByTime, "no decision came in time")
 		default:
 			next = min(next, a.Expires-now)
 		}

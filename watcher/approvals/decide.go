@@ -12,7 +12,7 @@ import (
 
 // decided shows a decision that the journal has, and has it sent.
 func (d *Desk) decided(a approval.Approval) {
-	d.Log.Info("a question of an agent's was decided", "run", d.Run, "approval", a.Number, "tool", a.Tool, "outcome", a.Outcome, "by", a.By)
+	d.Log.Info("an agent's question was decided", "run", d.Run, "approval", a.Number, "tool", a.Tool, "outcome", a.Outcome, "by", a.By)
 	delete(d.calls, a.Number)
 	d.all[a.Number-1].Preview = ""
 	d.Tell(d.decidedEvent(a))
@@ -29,7 +29,7 @@ func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decid
 		return
 	}
 	if err := d.note(ended, nil); err != nil {
-		d.Log.Error("the journal does not take the end of a question", "run", d.Run, "error", err)
+		d.Log.Error("the journal did not record the end of a question", "run", d.Run, "error", err)
 		return
 	}
 	a.Approval = ended
@@ -57,7 +57,7 @@ func (d *Desk) DecideAlways(by approval.Decision) error {
 }
 
 // ErrNoAlways says that the desk does not know this call any more, so it cannot recognize calls like it.
-var ErrNoAlways = errors.New("calls like it cannot be known: what this one was is not known any more")
+var ErrNoAlways = errors.New("the watcher no longer knows this call, so it cannot recognize calls like it")
 
 func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
 	d.mu.Lock()

@@ -132,7 +132,7 @@ func (d *Desk) endOthers() {
 	bound := d.binding()
 	for i := range d.all {
 		if d.all[i].Outcome == "" && d.all[i].Binding != bound {
-			d.end(&d.all[i], approval.Declined, approval.ByChange, "what the run may do was changed; it can be asked again")
+			d.end(&d.all[i], approval.Declined, approval.ByChange, "the run's permissions changed; the agent can ask again")
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (d *Desk) asked(l agent.Line) {
 	case same:
 		d.again(before, call)
 	case before != nil:
-		d.Log.Warn("an agent asks about another call by the name of an earlier question; it is refused", "run", d.Run, "approval", before.Number)
-		d.refuse(l.Ask, call, "its name is that of an earlier question about another call")
+		d.Log.Warn("an agent used the name of an earlier question for another call; the watcher refuses the new question", "run", d.Run, "approval", before.Number)
+		d.refuse(l.Ask, call, "an earlier question about another call has the same name")
 	default:
 		d.consider(l.Ask, call, now)
 	}
@@ -114,8 +114,8 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	}
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
-		d.Log.Error("the journal does not take a question; it is denied", "run", d.Run, "error", err)
-		d.refuse(ask, call, "it cannot be written down")
+		d.Log.Error("the journal did not record a question; the watcher denies it", "run", d.Run, "error", err)
+		d.refuse(ask, call, "the journal cannot record it")
 		return
 	}
 	d.all = append(d.all, journal.Asked{Approval: a})
@@ -184,7 +184,7 @@ func (d *Desk) taken(l agent.Line) {
 		return
 	}
 	if err := d.Journal.NoteTaken(d.Life, d.Run, a.Number); err != nil {
-		d.Log.Warn("the journal does not take that an agent has a decision; the next watcher sends it again", "run", d.Run, "error", err)
+		d.Log.Warn("the journal did not record that an agent has a decision; the next watcher sends the decision again", "run", d.Run, "error", err)
 		return
 	}
 	d.noted[a.Number] = true

@@ -108,7 +108,7 @@ func (c *Collector) Begin(ctx context.Context, outbox string, id delegation.Suba
 		err = c.Journal.NoteWorkspace(ctx, journal.Workspace{Outbox: b.ID, Subagent: id, Directory: is, Made: made, Used: c.Now()})
 	}
 	if err != nil {
-		c.Log.Warn("a workspace is not noted, and is not removed one day", "outbox", b.Name, "subagent", id, "error", err)
+		c.Log.Warn("the watcher cannot record a workspace, and will not remove it later", "outbox", b.Name, "subagent", id, "error", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *Collector) End(ctx context.Context, outbox string, id delegation.Subage
 		return
 	}
 	if err := c.Journal.LeaveWorkspace(ctx, outbox, id, bytes, c.Now()); err != nil {
-		c.Log.Warn("the last use of a workspace is not noted", "subagent", id, "error", err)
+		c.Log.Warn("the journal did not record the last use of a workspace", "subagent", id, "error", err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *making) isOurs(ctx context.Context, is inode.Directory) error {
 	}
 	return &delegation.Refusal{
 		Code: delegation.CodeWorkspace, Field: "workspace",
-		Text: "The subagent has a workspace already that is no copy of this one: " + Place + "/" + m.id.String(),
+		Text: "The subagent already has a workspace that is not a copy of this one: " + Place + "/" + m.id.String(),
 		Hint: "Ask for the workspace of the subagent's earlier runs, or give the new one another subagent_id.",
 	}
 }
@@ -272,7 +272,7 @@ func (m *making) publish(ctx context.Context, place, staging, work, base *os.Fil
 	crash.At("copy.based")
 	return owner.Do(func() error {
 		if err := tree.MoveOut(staging, "base", place, basePrefix+m.id.String()); err != nil {
-			return fmt.Errorf("name what a subagent was given: %w", err)
+			return fmt.Errorf("name the base of a subagent's copy: %w", err)
 		}
 		crash.At("copy.named")
 		if err := tree.MoveOut(staging, "work", place, m.id.String()); err != nil {

@@ -53,7 +53,7 @@ func (b *box) loop(ctx context.Context) {
 		case <-b.soon:
 		case <-ticker.C:
 			if _, err := b.look(ctx, Ask{}); err != nil && ctx.Err() == nil {
-				b.Log.Warn("workspaces cannot be looked through; they are again in an hour", "outbox", b.Name, "error", err)
+				b.Log.Warn("the watcher cannot look through the workspaces; it tries again in an hour", "outbox", b.Name, "error", err)
 			}
 		}
 	}
@@ -132,14 +132,14 @@ func (b *box) judge(ctx context.Context, w journal.Workspace, dryRun bool) (kept
 		return kept, false
 	}
 	if err := b.part(ctx, w, release); err != nil {
-		b.Log.Warn("a workspace that is over the rule cannot be removed", "outbox", b.Name, "subagent", w.Subagent, "error", err)
+		b.Log.Warn("the watcher cannot remove a workspace that is over the rule", "outbox", b.Name, "subagent", w.Subagent, "error", err)
 		return err.Error(), false
 	}
 	return "", true
 }
 
 // errUnborn explains why a workspace is never removed.
-var errUnborn = errors.New("its file system does not tell when a directory was made, so another one in its place would look the same: remove it by hand")
+var errUnborn = errors.New("its file system does not record when a directory was made, so the watcher could not notice another directory in its place: remove the workspace by hand")
 
 // isWorkspace reports whether a directory is the workspace in the journal. The inode number alone proves nothing,
 // because the file system reuses it.
@@ -161,7 +161,7 @@ func (b *box) references(id delegation.SubagentID) string {
 	}
 	switch {
 	case b.GoesOn != nil && b.GoesOn(b.ID, id):
-		return "a session is kept with which its subagent may go on"
+		return "a session is kept that its subagent may continue"
 	case b.Reads(b.path(id)):
 		return "a run reads it"
 	}
@@ -197,7 +197,7 @@ func (b *box) identityAt(name string) (inode.Directory, error) {
 func (b *box) forget(ctx context.Context, w journal.Workspace) bool {
 	err := b.Journal.ForgetWorkspace(ctx, w)
 	if err != nil {
-		b.Log.Warn("a workspace that is gone is not forgotten", "outbox", b.Name, "subagent", w.Subagent, "error", err)
+		b.Log.Warn("the journal could not forget a workspace that is gone", "outbox", b.Name, "subagent", w.Subagent, "error", err)
 	}
 	return err == nil
 }

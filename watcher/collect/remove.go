@@ -168,7 +168,7 @@ func holdsMeant(w journal.LeavingWorkspace, dir *os.File) error {
 func (b *box) removeAll(ctx context.Context) {
 	leaving, err := b.Journal.LeavingWorkspaces(ctx, b.ID)
 	if err != nil {
-		b.Log.Warn("workspaces that are to be removed cannot be listed", "outbox", b.Name, "error", err)
+		b.Log.Warn("the watcher cannot list the workspaces that it has to remove", "outbox", b.Name, "error", err)
 		return
 	}
 	for _, w := range leaving {
@@ -176,7 +176,7 @@ func (b *box) removeAll(ctx context.Context) {
 			continue
 		}
 		if err := b.remove(ctx, w); err != nil && ctx.Err() == nil {
-			b.Log.Warn("a workspace cannot be removed; it is tried again in an hour", "outbox", b.Name, "subagent", w.Subagent, "name", w.Name, "error", err)
+			b.Log.Warn("the watcher cannot remove a workspace; it tries again in an hour", "outbox", b.Name, "subagent", w.Subagent, "name", w.Name, "error", err)
 		}
 		if ctx.Err() != nil {
 			return

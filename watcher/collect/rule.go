@@ -39,7 +39,7 @@ func (r Rule) over(w journal.Workspace, number int, bytes int64, now time.Time) 
 // tooOld explains why a workspace is over the rule's age, or returns "".
 func (r Rule) tooOld(w journal.Workspace, now time.Time) string {
 	if idle := now.Sub(w.Used); r.Age > 0 && idle > r.Age {
-		return fmt.Sprintf("it was not used for %s, and %s is the rule", idle.Round(time.Second), r.Age)
+		return fmt.Sprintf("it was not used for %s, and the rule allows %s", idle.Round(time.Second), r.Age)
 	}
 	return ""
 }
@@ -48,9 +48,9 @@ func (r Rule) tooOld(w journal.Workspace, now time.Time) string {
 func (r Rule) tooMany(number int, bytes int64) string {
 	switch {
 	case r.Number > 0 && number > r.Number:
-		return fmt.Sprintf("there are %d, and %d is the rule", number, r.Number)
+		return fmt.Sprintf("there are %d, and the rule allows %d", number, r.Number)
 	case r.Bytes > 0 && bytes > r.Bytes:
-		return fmt.Sprintf("they hold %d bytes, and %d is the rule", bytes, r.Bytes)
+		return fmt.Sprintf("they hold %d bytes, and the rule allows %d", bytes, r.Bytes)
 	}
 	return ""
 }

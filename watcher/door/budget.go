@@ -13,7 +13,7 @@ import (
 func (d *Doors) Spent(ctx context.Context, kind, id string) (*delegation.ModelUsage, error) {
 	use, err := d.gateway.Spent(ctx, budget.Scope{Kind: kind, ID: id})
 	if err != nil {
-		return nil, fmt.Errorf("ask the model gateway what was spent: %w", err)
+		return nil, fmt.Errorf("ask the model gateway for the amount spent: %w", err)
 	}
 	return usageOf(use.Spent), nil
 }

@@ -105,7 +105,7 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 
 // errStranger says that another program answers in the gateway's place: its answer is about another door than the
 // request.
-var errStranger = errors.New("what answers in its place is another program")
+var errStranger = errors.New("another program answers in its place")
 
 // isOf reports whether a socket has a door's name and lies in a directory that has the door's id as its name. The
 // sandbox gets that directory. A gateway that a child has taken over could name a directory of the host, but no
@@ -118,7 +118,7 @@ func isOf(socket, id string) bool {
 func refusal(does string, err error) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeLaunch, Field: "profile", Text: "The model gateway " + does + ": " + err.Error(),
-		Hint: "The operator finds more with `watcher check`.",
+		Hint: "The operator can find out more with `watcher check`.",
 	}
 }
 
@@ -170,7 +170,7 @@ func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attesta
 	case errors.Is(err, gateway.ErrNoDoor): // the gateway lost the door, and the sandbox has the lost door's directory
 		return fmt.Errorf("%w: %w", run.ErrGone, err)
 	case errors.Is(err, gateway.ErrInvalid):
-		return refusal("does not take the control group of the sandbox", err)
+		return refusal("does not accept the control group of the sandbox", err)
 	case err != nil:
 		return fmt.Errorf("tell the model gateway which processes it serves: %w", err)
 	case changed.ID != string(h.Sandbox) || changed.Peer != peer:
@@ -198,7 +198,7 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	}
 	spent, err := d.gateway.Spent(ctx, runScope(h.Key))
 	if err != nil {
-		return run.Used{}, fmt.Errorf("ask the model gateway what was spent: %w", err)
+		return run.Used{}, fmt.Errorf("ask the model gateway for the amount spent: %w", err)
 	}
 	return run.Used{Model: usageOf(spent.Spent), Refused: closed.Codes[route.CodeBudget], Warnings: warnOfLast(closed.Last)}, nil
 }
@@ -208,7 +208,7 @@ func warnOfLast(last int64) []string {
 	if last == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("A budget is used up: %d requests to the model were made with what is kept for the final answer, and without tools.", last)}
+	return []string{fmt.Sprintf("A budget is used up: %d requests to the model used the part that is kept for the final answer, and could use no tools.", last)}
 }
 
 func usageOf(spent budget.Amount) *delegation.ModelUsage {

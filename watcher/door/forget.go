@@ -30,7 +30,7 @@ func (d *Doors) Forget(ctx context.Context, j Journal) error {
 	for after := ""; ; {
 		idle, err := d.gateway.IdleRuns(ctx, after)
 		if err != nil {
-			return errors.Join(unnoted, fmt.Errorf("ask the model gateway what runs have spent: %w", err))
+			return errors.Join(unnoted, fmt.Errorf("ask the model gateway for the spending of runs: %w", err))
 		}
 		if len(idle) == 0 {
 			return unnoted
@@ -46,7 +46,7 @@ func (d *Doors) Forget(ctx context.Context, j Journal) error {
 			continue
 		}
 		if err := d.gateway.Forget(ctx, known); err != nil {
-			return errors.Join(unnoted, fmt.Errorf("have the model gateway forget what runs have spent: %w", err))
+			return errors.Join(unnoted, fmt.Errorf("have the model gateway forget the spending of runs: %w", err))
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (d *Doors) noteSpent(ctx context.Context, j Journal, runs []string) (known 
 			err = d.noteSpentOf(ctx, j, run, record)
 		}
 		if err != nil && !errors.Is(err, journal.ErrUnknown) {
-			all = errors.Join(all, fmt.Errorf("note what run %s has spent: %w", run, err))
+			all = errors.Join(all, fmt.Errorf("record the spending of run %s: %w", run, err))
 			continue
 		}
 		known = append(known, run)

@@ -21,7 +21,7 @@ func (d *Doors) ForgetSubagents(ctx context.Context, j Journal, goesOn func(outb
 	for after := ""; ; {
 		idle, err := d.gateway.IdleSubagents(ctx, after)
 		if err != nil {
-			return fmt.Errorf("ask the model gateway what subagents have spent: %w", err)
+			return fmt.Errorf("ask the model gateway for the spending of subagents: %w", err)
 		}
 		if len(idle) == 0 {
 			return nil
@@ -47,7 +47,7 @@ func (d *Doors) ForgetSubagents(ctx context.Context, j Journal, goesOn func(outb
 			continue
 		}
 		if err := d.gateway.ForgetSubagents(ctx, gone); err != nil {
-			return fmt.Errorf("have the model gateway forget what subagents have spent: %w", err)
+			return fmt.Errorf("have the model gateway forget the spending of subagents: %w", err)
 		}
 	}
 }

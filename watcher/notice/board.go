@@ -35,17 +35,17 @@ type trouble struct {
 
 // noticeTexts lists the notices, the most important first.
 var noticeTexts = []delegation.Notice{
-	{Code: delegation.NoticeLauncher, Text: "The launcher does not answer, or is very slow; what is asked of it waits and is asked again."},
-	{Code: delegation.NoticeSandbox, Text: "A sandbox does not end or cannot be removed; its run keeps its place and its workspace until no process of it is left."},
-	{Code: delegation.NoticeLeftovers, Text: "Sandboxes that have ended cannot be removed, which is tried again; their runs do not wait for it."},
-	{Code: delegation.NoticeStranded, Text: "Runs are stranded: another site answers in the place of theirs, which has their sandboxes; they wait for it."},
-	{Code: delegation.NoticeGateway, Text: "The model gateway cannot be had; runs that need it wait, and those that have it may fail."},
-	{Code: delegation.NoticeRoute, Text: "Something that children reach through the gateway, a model or a registry of packages, cannot be reached or refuses the host's credential; the operator's log says which."},
-	{Code: delegation.NoticeJournal, Text: "The journal cannot be written; nothing new is started, and the responses to ended runs come later."},
-	{Code: delegation.NoticeDisk, Text: "There is too little free space; what needs some is refused, ended or waits."},
-	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; what needs one more waits."},
-	{Code: delegation.NoticeReload, Text: "A new configuration waits for a launcher that does not answer; until then the old one is served."},
-	{Code: delegation.NoticeOutbox, Text: "The outbox cannot be listed, or does not take every file; what is due is written later."},
+	{Code: delegation.NoticeLauncher, Text: "The launcher does not answer, or is very slow; the watcher waits and asks it again."},
+	{Code: delegation.NoticeSandbox, Text: "A sandbox does not end or cannot be removed; its run keeps its place and its workspace until the last process of the sandbox is gone."},
+	{Code: delegation.NoticeLeftovers, Text: "Sandboxes that have ended cannot be removed. The watcher tries again; the runs do not wait for that."},
+	{Code: delegation.NoticeStranded, Text: "Runs are stranded: another site answers instead of the site that has their sandboxes. The runs wait until their own site is back."},
+	{Code: delegation.NoticeGateway, Text: "The model gateway is not available; runs that need it wait, and runs that use it already may fail."},
+	{Code: delegation.NoticeRoute, Text: "The gateway cannot reach a model or a package registry, or that service refuses the host's credential; the operator's log names it."},
+	{Code: delegation.NoticeJournal, Text: "The watcher cannot write its journal; it starts nothing new, and writes the responses to ended runs later."},
+	{Code: delegation.NoticeDisk, Text: "There is too little free space; work that needs space is refused, is ended or waits."},
+	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; work that needs one more file waits."},
+	{Code: delegation.NoticeReload, Text: "A new configuration waits for a launcher that does not answer; until it answers, the old configuration is in force."},
+	{Code: delegation.NoticeOutbox, Text: "The watcher cannot list the outbox, or cannot read or write all files in it; it tries again."},
 }
 
 // New returns a board without a flag.

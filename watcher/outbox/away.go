@@ -71,8 +71,8 @@ func (s *scan) checkPlace() (back bool) {
 	case err != nil && !was:
 		clear(s.later.looks)
 		s.gone.Raise(delegation.NoticeOutbox, nil)
-		s.log.Error("the outbox is not served until its directory is back at its path, can be written, and is held by no other "+
-			"process; if another one is the outbox now, restart the watcher", "error", err)
+		s.log.Error("the outbox is not served until its directory is back at its path, can be written, and no other process holds it; "+
+			"if another directory is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
 		s.gone.Lower()
 		s.log.Info("the outbox is served again")

@@ -17,7 +17,7 @@ type Tree struct {
 }
 
 // errParentUnread means that the parent's request lies in the outbox but was not looked at yet.
-var errParentUnread = errors.New("the request of the parent was not looked at yet")
+var errParentUnread = errors.New("the watcher has not looked at the parent's request yet")
 
 // maxParentWaits bounds how often a request waits until its parent's request was looked at. A chain of such requests
 // may be listed in any order.
@@ -48,7 +48,7 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 	case !found:
 		return at, nil
 	case parent.State == delegation.StateEnded:
-		return at, badParent(fmt.Sprintf("The parent %q has ended, and nothing can be started for it any more.", at.Parent))
+		return at, badParent(fmt.Sprintf("The parent %q has ended, and can have no new children.", at.Parent))
 	}
 	at.Run, at.Depth = parent.Key, max(parent.Descent.Depth, 1)+1
 	return at, d.boundTree(ctx, at, request.SubagentID)
@@ -62,7 +62,7 @@ func parseParent(text string) (id delegation.SubagentID, isID bool) {
 
 func badParent(text string) *delegation.Refusal {
 	return &delegation.Refusal{
-		Code: delegation.CodeParent, Field: "parent_id", Text: text, Hint: "Name a subagent whose run goes on, or leave parent_id out.",
+		Code: delegation.CodeParent, Field: "parent_id", Text: text, Hint: "Name a subagent whose run has not ended, or leave parent_id out.",
 	}
 }
 
@@ -78,9 +78,9 @@ func (d *admitter) boundTree(ctx context.Context, at journal.Descent, child dele
 	}
 	return &delegation.Refusal{
 		Code: delegation.CodeTreeLimit, Field: "parent_id",
-		Text: fmt.Sprintf("There is no place below the parent %q: it has %d children that go on, of at most %d, and its child would stand at depth %d, of at most %d.",
+		Text: fmt.Sprintf("There is no room below the parent %q: it has %d unfinished children (the limit is %d), and a new child would be at depth %d (the limit is %d).",
 			at.Parent, children, bounds.Children, at.Depth, bounds.Depth),
-		Hint: "Wait until one of its children ends, or do the task at a level above; the operator sets `tree: {children, depth}` of the outbox.",
+		Hint: "Wait until one of its children ends, or do the task one level higher; the operator sets `tree: {children, depth}` of the outbox.",
 	}
 }
 

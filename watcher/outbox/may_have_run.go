@@ -26,18 +26,18 @@ func (d *admitter) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*
 	}
 	text := fmt.Sprintf("The request was written %s ago, and %s is the limit.", age.Round(time.Second), limit)
 	if age < 0 {
-		text = fmt.Sprintf("The time of the request's file, %s, lies ahead.", in.read.Stamp.ModTime.UTC().Format(time.RFC3339))
+		text = fmt.Sprintf("The time of the request's file, %s, lies in the future.", in.read.Stamp.ModTime.UTC().Format(time.RFC3339))
 	}
 	return &delegation.Refusal{Code: delegation.CodeStale, Text: text, Hint: askAnew}, nil
 }
 
-const askAnew = "Write the request anew, with a new request_id."
+const askAnew = "Write the request again, with a new request_id."
 
 // forgotten returns the answer to a request that ran, or may have run, so long ago that its record is gone.
 func forgotten() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeStale, Hint: askAnew,
-		Text: "The request may have been answered long ago; there is no record of that any more, and nothing runs twice.",
+		Text: "The watcher may have answered this request long ago. It has no record of that any more, and it runs nothing twice.",
 	}
 }
 
@@ -47,8 +47,8 @@ func forgotten() *delegation.Refusal {
 // journalLost returns the refusal of a request that may have run.
 func journalLost() *delegation.Refusal {
 	return &delegation.Refusal{
-		Code: delegation.CodeJournalLost, Hint: "Write it again under a new request_id.",
-		Text: "This request lay here when the watcher's journal was made anew; whether it ran already cannot be told.",
+		Code: delegation.CodeJournalLost, Hint: askAnew,
+		Text: "This request was here when the watcher got a new journal, so the watcher cannot know whether the request ran already.",
 	}
 }
 
@@ -78,6 +78,6 @@ func (d *admitter) leaveAnswered(ctx context.Context, in Intake, key sandbox.Run
 		return d.gate.trouble(err)
 	}
 	d.gate.works()
-	d.log.Info("another watcher has answered a request that lies there; its response stays", "subagent", key.Subagent)
+	d.log.Info("another watcher has already answered a request in the outbox; the response stays as it is", "subagent", key.Subagent)
 	return 0
 }

@@ -44,13 +44,13 @@ func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, 
 	at := record.Handle.Workspace
 	switch {
 	case err != nil:
-		return spec, delegation.ReasonOperator, "The watcher was started again and does not allow this run any more: " + err.Error()
+		return spec, delegation.ReasonOperator, "The watcher was started again and no longer allows this run: " + err.Error()
 	case at == "" || at == spec.WorkspacePath():
 		return spec, "", ""
 	case in.read.Content == record.Content:
-		return spec, delegation.ReasonOperator, "The watcher was started again, and the policy has the workspace of this run in another directory now."
+		return spec, delegation.ReasonOperator, "The watcher was started again, and its policy now maps the workspace of this run to another directory."
 	}
-	return spec, delegation.ReasonSuperseded, "The request was changed while no watcher was there, and asks for another workspace now."
+	return spec, delegation.ReasonSuperseded, "The request was changed while no watcher was running, and now asks for another workspace."
 }
 
 // StillAsked reads the request of a record once more, with the same distrust as ever. It returns the reason why no

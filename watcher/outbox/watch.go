@@ -199,7 +199,7 @@ func (s *scan) lowerOldNotices() {
 // reportUnnamed reports how many requests cannot be answered, but only when there are more than before.
 func (s *scan) reportUnnamed() {
 	if s.unnamed > s.reported {
-		s.log.Warn("requests have names for which no response name fits; they are left alone", "requests", s.unnamed)
+		s.log.Warn("some requests have such long names that no response name fits; the watcher leaves these requests alone", "requests", s.unnamed)
 	}
 	s.reported = s.unnamed
 }

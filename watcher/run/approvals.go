@@ -44,7 +44,7 @@ func (r *runner) begun() {
 func (r *runner) takeUpQuestions() {
 	r.begun()
 	if err := r.desk.Load(r.runs.Life); err != nil {
-		r.log.Error("the journal does not tell what a run has asked; nothing is approved any more", "run", r.hash, "error", err)
+		r.log.Error("the watcher cannot read a run's questions from the journal; it approves nothing more for the run", "run", r.hash, "error", err)
 		r.desk.Shut()
 	}
 	r.standing.now.Approvals = r.desk.Pending()
@@ -77,7 +77,7 @@ func (a *attendance) noteWaiting() {
 		return
 	}
 	if err := r.tryMove(to.State(), journal.Change{}); err != nil {
-		r.log.Warn("the journal does not take that a run waits, or goes on; it is tried again", "run", r.hash, "to", to, "error", err)
+		r.log.Warn("the journal did not record that a run waits, or goes on; the watcher tries again", "run", r.hash, "to", to, "error", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (a *attendance) sendDecisions() {
 		}
 		crash.At("approval.sent")
 		if _, err := a.att.Input().Write(line); err != nil {
-			a.r.log.Debug("a sandbox does not take a decision; the next attachment sends it", "run", a.r.hash, "error", err)
+			a.r.log.Debug("a sandbox did not take a decision; the next attachment sends it", "run", a.r.hash, "error", err)
 			return
 		}
 	}
@@ -102,7 +102,7 @@ func (r *runner) closeDesk() {
 	late := r.desk.Close()
 	r.standing.set(func(s *Standing) { s.Approvals = nil })
 	if late > 0 {
-		r.warnings = append(r.warnings, fmt.Sprintf("The agent asked for approval after its end, %d times; that was dropped.", late))
+		r.warnings = append(r.warnings, fmt.Sprintf("The agent asked for approval %d times after its end; the watcher dropped these questions.", late))
 	}
 }
 
@@ -117,7 +117,7 @@ func (r *Run) decideByParent(in delegation.Input) *delegation.Refusal {
 		return nil
 	}
 	return &delegation.Refusal{
-		Code: delegation.CodeDecision, Text: fmt.Sprintf("Approval %d was not decided so: %v", in.Approval, err),
-		Hint: "see which questions wait, with subagent list --json or in the status",
+		Code: delegation.CodeDecision, Text: fmt.Sprintf("The decision on approval %d was not accepted: %v", in.Approval, err),
+		Hint: "see the waiting questions with subagent list --json, or in the status",
 	}
 }

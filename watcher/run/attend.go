@@ -257,7 +257,7 @@ func (a *attendance) noteRunning() {
 	a.noteTries++
 	a.noteAgain = time.Now().Add(retry.Backoff(a.noteTries))
 	if retry.IsLogged(a.noteTries) {
-		a.r.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
+		a.r.log.Error("the journal did not record that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
 	}
 }
 
@@ -343,6 +343,6 @@ func (a *attendance) drain() {
 	select {
 	case <-a.drained:
 	case <-timer.C:
-		a.r.log.Warn("the last output of a sandbox did not come", "run", a.r.hash)
+		a.r.log.Warn("the last output of a sandbox did not arrive in time", "run", a.r.hash)
 	}
 }

@@ -63,7 +63,7 @@ func (a *attendance) release() error {
 	}
 	crash.At("launch.word")
 	if err := a.r.runs.calls.once(a.held, a.att.Release); err != nil {
-		return a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))
+		return a.r.vanished(fmt.Errorf("it is unknown whether init received the word to start: %w", err))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	case err == nil:
 		return seen, nil
 	case errors.As(err, &different):
-		a.r.log.Error("a sandbox is not what was asked for, and is removed", "run", a.r.hash, "differences", different)
+		a.r.log.Error("a sandbox differs from its specification; the watcher removes it", "run", a.r.hash, "differences", different)
 		return seen, failed(delegation.CodeAttestation, err)
 	case errors.Is(err, sandbox.ErrNotHeld), errors.Is(err, sandbox.ErrNotFound):
 		return seen, broke(err)

@@ -34,7 +34,7 @@ func (r *runner) conclude(v verdict) bool {
 func (r *runner) writeDown(v verdict) bool {
 	err := r.moveTo(r.runs.Life, delegation.StateEnded, r.endOf(v))
 	if err != nil {
-		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
+		r.log.Error("the journal did not record the end of a run; the next start writes the response", "run", r.hash, "error", err)
 	}
 	return err == nil
 }
@@ -51,7 +51,7 @@ func (r *Run) answer() {
 		err = r.runs.Journal.NoteAnswered(r.runs.Life, r.hash)
 	}
 	if err != nil {
-		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
+		r.log.Error("the watcher cannot write a response; it tries again", "run", r.hash, "error", err)
 	}
 }
 

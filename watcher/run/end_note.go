@@ -28,7 +28,7 @@ func (r *Run) noteEnding() bool {
 		return false
 	}
 	if err != nil {
-		r.log.Error("the journal does not take why a run is being ended; it is ended all the same", "run", r.hash, "reason", reason, "error", err)
+		r.log.Error("the journal did not record why a run is being ended; the watcher ends it all the same", "run", r.hash, "reason", reason, "error", err)
 	}
 	return true
 }

@@ -59,7 +59,7 @@ func (a *attendance) repeat() {
 		return
 	}
 	if _, err := a.att.Input().Write(agent.EncodeAskAgain()); err != nil {
-		a.r.log.Debug("a sandbox is not asked what its agent asks; the next attachment does it", "run", a.r.hash, "error", err)
+		a.r.log.Debug("the watcher could not ask a sandbox for its agent's questions; the next attachment asks again", "run", a.r.hash, "error", err)
 	}
 }
 
@@ -68,7 +68,7 @@ func (a *attendance) send() {
 	for line, more := a.r.inputs.unsent(); more; line, more = a.r.inputs.unsent() {
 		crash.At("input.sent")
 		if _, err := a.att.Input().Write(line); err != nil {
-			a.r.log.Debug("a sandbox does not take input", "run", a.r.hash, "error", err)
+			a.r.log.Debug("a sandbox did not take input", "run", a.r.hash, "error", err)
 			return
 		}
 	}

@@ -155,7 +155,7 @@ func (in *inputs) took(input delegation.Input, refusal *delegation.Refusal) {
 func notTaken() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeInputNotTaken, Text: "The run's program takes no messages while it works",
-		Hint: "choose a profile of which watcher.json says input, as subagent info shows; or wait, and ask anew",
+		Hint: "choose a profile that has input in watcher.json, as subagent info shows; or wait for the end of the run, then write a new request",
 	}
 }
 
@@ -189,7 +189,7 @@ func (in *inputs) lacks(absent bool) (news bool) {
 	}
 	in.missing = missing
 	if in.seen > delegation.MaxInputs && !slices.ContainsFunc(in.refused, func(r delegation.RefusedInput) bool { return r.Code == delegation.CodeInputLimit }) {
-		in.refuse(in.seen, &delegation.Refusal{Code: delegation.CodeInputLimit, Text: "A run takes 1000 inputs and no more", Hint: "ask anew"})
+		in.refuse(in.seen, &delegation.Refusal{Code: delegation.CodeInputLimit, Text: "A run takes 1000 inputs and no more", Hint: "write a new request"})
 		news = true
 	}
 	return news || missing != before
@@ -205,7 +205,7 @@ func (r *Run) acknowledged(l agent.Line) []delegation.Event {
 	case !known && in.resumed:
 		return nil // an earlier watcher has sent it; it is sent again, and acknowledged again
 	case !known:
-		return []delegation.Event{{Type: delegation.EventNotice, Text: "the agent's adapter acknowledges what was not sent"}}
+		return []delegation.Event{{Type: delegation.EventNotice, Text: "the agent's adapter acknowledged an input that was not sent"}}
 	}
 	r.showInputs()
 	r.Hear(0) // there is room for more
@@ -229,7 +229,7 @@ func (in *inputs) drop(l agent.Line) (said agent.Input, known bool) {
 		in.sent--
 	}
 	if l.Failed {
-		in.refuse(l.N, &delegation.Refusal{Code: delegation.CodeInputLate, Text: l.Text, Hint: "wait for the run's end, and ask anew"})
+		in.refuse(l.N, &delegation.Refusal{Code: delegation.CodeInputLate, Text: l.Text, Hint: "wait for the end of the run, then write a new request"})
 	}
 	return said, true
 }

@@ -13,9 +13,9 @@ import (
 // example after a power cut. It proves nothing if no attachment saw the end.
 const unknownCode = 255
 
-var errUnknownEnd = errors.New("nobody saw how it ended")
+var errUnknownEnd = errors.New("the watcher did not see how it ended")
 
-var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
+var errAbandoned = errors.New("the watcher stopped at the moment when it released the sandbox")
 
 // judge decides how a run ended, from the exit that the host saw. unseen: the sandbox was out of sight, or had ended
 // before anybody looked. The first cause wins. The recorded end, not an exit code, decides whether it was the deadline:
@@ -73,13 +73,13 @@ func notStarted(why error, exit sandbox.Exit) *outcome {
 		code = delegation.CodeMountProof
 	}
 	return ended(verdict{reason: delegation.ReasonLaunchFailed, exit: exit, refusal: &delegation.Refusal{
-		Code: code, Text: "The sandbox did not start: " + why.Error(), Hint: "The operator finds more with `watcher show` and `watcher check --try`.",
+		Code: code, Text: "The sandbox did not start: " + why.Error(), Hint: "The operator can find out more with `watcher show` and `watcher check --try`.",
 	}})
 }
 
 func failed(code delegation.Code, err error) *outcome {
 	return ended(verdict{reason: delegation.ReasonLaunchFailed, refusal: &delegation.Refusal{
-		Code: code, Text: "The sandbox could not be launched: " + err.Error(), Hint: "The operator finds more in the watcher's log.",
+		Code: code, Text: "The sandbox could not be launched: " + err.Error(), Hint: "The operator can find out more in the watcher's log.",
 	}})
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // errLeftCall says that a launcher call was left behind, or was not begun because other calls of its outbox hang.
-var errLeftCall = errors.New("a call of the launcher did not return; it, or a file system of the run's, does not answer")
+var errLeftCall = errors.New("a call of the launcher did not return; the launcher, or a file system of the run, does not answer")
 
 // launchCalls describes launcher calls for runs that are not released. They are counted by outbox: a caller cannot know
 // which file system or site hangs, and one parent's requests must not keep other parents from launching.
@@ -22,9 +22,9 @@ func (t Timing) launchCalls() hang.Kind {
 	return hang.Kind{
 		Yield: t.Grace,
 		Err:   errLeftCall,
-		First: "a call of a launcher does not return and is left behind; its sandbox is removed when it does",
-		Many:  "too many calls of launchers do not return; nothing else is launched for the outbox until one does",
-		Over:  "no call of a launcher is left behind any more",
+		First: "a call of a launcher does not return, and the watcher leaves it behind; when it returns, the watcher removes its sandbox",
+		Many:  "too many calls of launchers do not return; the watcher launches nothing else for the outbox until one returns",
+		Over:  "all calls of launchers that were left behind have returned",
 	}
 }
 

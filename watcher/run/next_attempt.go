@@ -21,7 +21,7 @@ func (r *runner) attemptAgain(v verdict) bool {
 	next.out.CountOn(r.runs.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
 	if err := r.runs.Journal.Again(r.runs.Life, r.hash, r.Standing().Phase.State(), r.endOf(v), next.record()); err != nil {
-		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
+		r.log.Error("the watcher cannot attempt a lost run again", "run", r.hash, "error", err)
 		return false
 	}
 	r.runs.Removals.Release(r.sandbox) // the next attempt has a sandbox of its own

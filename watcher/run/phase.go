@@ -41,7 +41,9 @@ var following = map[Phase][]Phase{
 // PhaseError is a change of phase that no run makes.
 type PhaseError struct{ From, To Phase }
 
-func (e *PhaseError) Error() string { return fmt.Sprintf("a run that is %s becomes %s", e.From, e.To) }
+func (e *PhaseError) Error() string {
+	return fmt.Sprintf("a run that is %s cannot become %s", e.From, e.To)
+}
 
 // phaseOf returns the phase of a run when only the journal's state is known. A bound run and a released run have the
 // same state; only the caller can tell them apart.

@@ -196,7 +196,7 @@ func (m *Removals) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID
 
 // find returns the sandbox that a failed create may have left: the launcher can succeed although the call failed.
 func (m *Removals) find(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
-	_ = m.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when the watcher stops working
+	_ = m.calls.insistAlways("look for the sandbox of a failed launch", func(ctx context.Context) error { // it fails only when the watcher stops working
 		handles, err := launcher.List(ctx)
 		for _, h := range handles {
 			if h.Sandbox == id {

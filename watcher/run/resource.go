@@ -34,7 +34,7 @@ type Resource interface {
 }
 
 // ErrGone says that an acquired resource is not there any more.
-var ErrGone = errors.New("what the sandbox was made with is gone")
+var ErrGone = errors.New("a resource of the sandbox is gone")
 
 // Holder is the run that has a resource.
 type Holder struct {
@@ -155,7 +155,7 @@ func (r *runner) retryResource(call func(context.Context) error, wait func(try i
 			return err
 		}
 		held.Raise(delegation.NoticeGateway, err)
-		retry.Warn(r.log, "get what a run needs", try, err)
+		retry.Warn(r.log, "get a resource for a run", try, err)
 		wait(try)
 	}
 }
@@ -174,8 +174,8 @@ func (r *runner) endResources(v *verdict) {
 		used, err := resource.End(ctx, holder)
 		cancel()
 		if err != nil {
-			r.log.Warn("what a run has spent is not known", "run", r.hash, "error", err)
-			r.warnings = append(r.warnings, "What the run has spent on its model is not known: the gateway did not answer.")
+			r.log.Warn("it is not known how much a run has spent", "run", r.hash, "error", err)
+			r.warnings = append(r.warnings, "It is not known how much the run has spent on its model: the gateway did not answer.")
 		}
 		if used.Model != nil {
 			r.model = used.Model
@@ -223,10 +223,10 @@ func (m *Removals) release(resource Resource, id sandbox.SandboxID) {
 			return
 		}
 		if m.serving.Err() != nil || m.releasing.Load() > MaxLeftovers {
-			m.log.Warn("something that a sandbox had is left; it ends by itself with the sandbox's time", "id", id, "error", err)
+			m.log.Warn("a resource of a sandbox is left; it ends by itself with the sandbox's time", "id", id, "error", err)
 			return
 		}
-		retry.Warn(m.log, "let go of something that a sandbox had", try, err)
+		retry.Warn(m.log, "release a resource of a sandbox", try, err)
 		m.calls.pause(m.serving, retry.Backoff(try))
 	}
 }

@@ -15,8 +15,8 @@ import (
 // cannot be proved dead (I13). Only an operator can give the run up, and must say so explicitly.
 
 // strandedDetail tells the client of a stranded run why it waits.
-const strandedDetail = "Stranded: another site answers in the place of this run's site. " +
-	"The run goes on when that site is back, unless the operator gives it up."
+const strandedDetail = "Stranded: another site answers instead of this run's own site. " +
+	"The run goes on when its own site is back, unless the operator gives it up."
 
 // awaitSite waits until the site of a run's sandbox is back, the operator gives the run up, or the watcher stops. In
 // the last case the next watcher finds the run stranded again.
@@ -82,7 +82,7 @@ func (r *runner) isBack() bool {
 // endAbandoned ends a run that the operator gives up. It removes nothing: the sandbox carries its id, and is found when
 // its site is back.
 func (r *runner) endAbandoned() *outcome {
-	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
+	r.log.Warn("the operator gives up a stranded run; its sandbox may still run, and the watcher removes it when its site is back",
 		"run", r.hash, "site", r.handle.Site, "sandbox", r.handle.ID)
 	r.handle = sandbox.Handle{}
 	return ended(verdict{reason: delegation.ReasonLost, refusal: GivenUp(), final: true})
@@ -92,8 +92,8 @@ func (r *runner) endAbandoned() *outcome {
 func GivenUp() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeLost,
-		Text: "The operator gave the run up: another site answers in the place of its own. Its sandbox may go on there, and go on writing into the workspace.",
-		Hint: "Ask again with a new request_id, in another workspace if the earlier one must not be written by both.",
+		Text: "The operator gave up the run: another site answers instead of its own. On its own site the sandbox may go on running, and writing into the workspace.",
+		Hint: "Ask again with a new request_id. Use another workspace if the two sandboxes must not write into the same one.",
 	}
 }
 

@@ -127,7 +127,7 @@ func (p *workplace) watch(ctx context.Context, began <-chan struct{}, state sand
 		p.held.Watch(ctx, p.runs.disks, workspace.LimitsOf(p.spec.Limits), p.Run)
 	case state != sandbox.HandleExited: // an ended sandbox writes nothing any more
 		p.EndOver(&delegation.Refusal{
-			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + p.holdErr.Error(),
+			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The watcher can no longer look at the workspace: " + p.holdErr.Error(),
 			Hint: "Leave a workspace where it is until its run has ended.",
 		})
 	}
@@ -141,7 +141,7 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 	}
 	found, err := p.held.Inspect(p.runs.Life, p.runs.Timing.Look, p.spec.WorkspaceMount().Target)
 	if err != nil {
-		p.log.Error("what a run has left in its workspace cannot be looked at", "run", p.hash, "error", err)
+		p.log.Error("the watcher cannot look through the workspace of a run that has ended", "run", p.hash, "error", err)
 		found.Missed++
 	}
 	if found.Whole() {
@@ -174,7 +174,7 @@ func (p *workplace) inspectRest() {
 	ctx, cancel := context.WithTimeout(p.runs.Serving, bounds.Time)
 	defer cancel()
 	if !p.client.InspectTurn().Begin(ctx) {
-		p.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", p.hash)
+		p.log.Warn("the watcher does not look through the rest of a run's workspace: the time for that is used up, or the watcher stops", "run", p.hash)
 		return
 	}
 	found, err := p.held.Inspect(ctx, bounds, p.spec.WorkspaceMount().Target)
@@ -183,6 +183,6 @@ func (p *workplace) inspectRest() {
 		p.bytes = found.Bytes
 	}
 	if said := workspace.Report(found); err != nil || len(said) > 0 {
-		p.log.Warn("the rest of what a run has left in its workspace", "run", p.hash, "found", said, "error", err)
+		p.log.Warn("found in the rest of a run's workspace", "run", p.hash, "found", said, "error", err)
 	}
 }

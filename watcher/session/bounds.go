@@ -52,7 +52,7 @@ func (s *Store) Loop(ctx context.Context) {
 func (s *Store) prune(newest string) {
 	all, err := list(s.dir)
 	if err != nil {
-		s.log.Warn("sessions cannot be looked through; they are again in an hour", "error", err)
+		s.log.Warn("the watcher cannot look through the sessions; it tries again in an hour", "error", err)
 		return
 	}
 	now := s.now()
@@ -76,7 +76,7 @@ func (s *Store) prune(newest string) {
 
 func (s *Store) remove(k evict.File) {
 	if err := s.dir.Remove(k.Name); err != nil {
-		s.log.Warn("a session that is over the bounds cannot be removed", "file", k.Name, "error", err)
+		s.log.Warn("the watcher cannot remove a session that is over the bounds", "file", k.Name, "error", err)
 	}
 }
 

@@ -79,7 +79,7 @@ func open(dir *os.Root, name string) (r Record, bundle io.ReadCloser, err error)
 		err = json.Unmarshal(line, &r)
 	}
 	if err == nil && (r.Version != recordVersion || r.Size <= 0 || r.Size > agent.MaxBundle) {
-		err = errors.New("its form is another")
+		err = errors.New("this watcher does not know its format")
 	}
 	if err != nil {
 		return Record{}, nil, errors.Join(fmt.Errorf("the session %s cannot be read: %w", name, err), file.Close())

@@ -25,7 +25,7 @@ type spool struct {
 // maxTaken bounds how much a sandbox may write, overwritten bytes included.
 const maxTaken = 2 * agent.MaxBundles * agent.MaxBundle
 
-var errTooMuch = errors.New("the agent said more of its session than there can be")
+var errTooMuch = errors.New("the agent sent more session data than is allowed")
 
 // The names of a sandbox's files.
 func baseName(id sandbox.SandboxID) string  { return incoming + "/" + string(id) }
@@ -50,7 +50,7 @@ func (s *Store) said(id sandbox.SandboxID) (n note, err error) {
 		return n, err
 	}
 	if err := json.Unmarshal(data, &n); err != nil {
-		return n, fmt.Errorf("the note of the run: %w", err)
+		return n, fmt.Errorf("read the note of the run: %w", err)
 	}
 	return n, nil
 }
@@ -73,7 +73,7 @@ func (s *Store) Take(id sandbox.SandboxID, p agent.Part) {
 	}
 	if err := s.add(id, sp, p); err != nil {
 		sp.failed = err
-		s.log.Warn("the session of a run is not kept any more", "sandbox", id, "error", err)
+		s.log.Warn("the watcher stops keeping the session of a run", "sandbox", id, "error", err)
 		_ = s.dir.Remove(partName(id, p.Bundle))
 	}
 }
@@ -86,7 +86,7 @@ func (s *Store) spoolOf(id sandbox.SandboxID) *spool {
 	if sp == nil {
 		sp = &spool{}
 		if _, err := s.dir.Stat(noteName(id)); err != nil {
-			sp.failed = fmt.Errorf("nothing is noted of the run: %w", err)
+			sp.failed = fmt.Errorf("there is no note of the run: %w", err)
 		}
 		s.spools[id] = sp
 	}

@@ -142,7 +142,7 @@ func (s *Store) Acquire(_ context.Context, h *run.Holder) error {
 		err = s.writeNote(h.Sandbox, data)
 	}
 	if err != nil {
-		s.log.Warn("the session of a run will not be kept", "sandbox", h.Sandbox, "error", err)
+		s.log.Warn("the watcher will not keep the session of a run", "sandbox", h.Sandbox, "error", err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *Store) read(key sandbox.RunKey, p sandbox.Process) (Record, []byte, *de
 	sum := sha256.New()
 	content, err := io.ReadAll(io.TeeReader(bundle, sum))
 	if err == nil && hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
-		err = errors.New("it is not what was kept")
+		err = errors.New("its content is not the content that was kept")
 	}
 	if err != nil {
 		return r, nil, unreadable(key.Subagent, err)
@@ -170,13 +170,13 @@ func (s *Store) find(outbox string, id delegation.SubagentID, p sandbox.Process)
 	r, bundle, err := open(s.dir, fileName(outbox, id))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, nil, refuse("No session of subagent %s is kept: it never had one, or it was too old or too many", "ask without session_id: the workspace is still there", id)
+		return r, nil, refuse("No session of subagent %s is kept: it never had one, or it was too old, or there were too many", "ask without session_id: the workspace is still there", id)
 	case err != nil:
 		return r, nil, unreadable(id, err)
 	}
 	refusal := other(r, p)
 	if r.Outbox != outbox || r.Subagent != id.String() {
-		refusal = refuse("The session that is kept for subagent %s is another subagent's", "ask without session_id, and tell the operator", id)
+		refusal = refuse("The session that is kept for subagent %s belongs to another subagent", "ask without session_id, and tell the operator", id)
 	}
 	if refusal != nil {
 		_ = bundle.Close()
@@ -191,7 +191,7 @@ func other(r Record, p sandbox.Process) *delegation.Refusal {
 		return refuse("The session %s is gone: a later one of the same subagent took its place", "the session that is kept is "+r.ID+"; \"last\" names it too", p.Session)
 	}
 	if p.Agent != r.Agent {
-		return refuse("The session is one of %s, and the profile's agent is %s", "name a profile with that agent; the session was kept with the profile "+r.Profile, r.Agent, p.Agent)
+		return refuse("The session is a session of %s, and the profile's agent is %s", "name a profile with that agent; the session was kept with the profile "+r.Profile, r.Agent, p.Agent)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (s *Store) End(_ context.Context, h run.Holder) (run.Used, error) {
 	id, err := s.keep(h.Sandbox)
 	if err != nil {
 		s.log.Warn("the session of a run was not kept", "subagent", h.Key.Subagent, "sandbox", h.Sandbox, "error", err)
-		return run.Used{Warnings: []string{"The agent's session was not kept: " + err.Error() + ". An earlier one stays."}}, nil
+		return run.Used{Warnings: []string{"The agent's session was not kept: " + err.Error() + ". An earlier session, if there is one, stays."}}, nil
 	}
 	return run.Used{Session: id}, nil
 }
@@ -227,7 +227,7 @@ func (s *Store) Release(_ context.Context, id sandbox.SandboxID) error {
 }
 
 // errTorn means that no bundle of the agent's session has arrived whole.
-var errTorn = errors.New("no bundle of it came whole")
+var errTorn = errors.New("no complete bundle of it arrived")
 
 // keep puts the last whole bundle of a sandbox in the place of its subagent's session, and returns the session's id, or
 // "" if there is no session. It may be called again.

@@ -27,7 +27,7 @@ func ArtifactsOf(ctx context.Context, dir Directory, bounds tree.Bounds, pattern
 	}
 	found, err := dir.Artifacts(ctx, bounds, tree.Want{Patterns: patterns, Since: since.Add(-stampGrain), Number: MaxArtifacts, Bytes: artifactBytes})
 	if err != nil || !found.Whole() {
-		warnings = append(warnings, "Not all of the workspace was looked through for artifacts.")
+		warnings = append(warnings, "Only a part of the workspace was searched for artifacts.")
 	}
 	if found.Left > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d artifacts are not named: there are too many, their names cannot be shown, or they are not the child's own files.", found.Left))

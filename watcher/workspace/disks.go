@@ -223,8 +223,8 @@ func (d *Disks) endOne(ctx context.Context, dev uint64, s tree.Space) {
 	d.below[dev] = &shortage{mark: s, ending: most.held, at: time.Now()}
 	owner.EndOver(&delegation.Refusal{
 		Code: delegation.CodeDiskFull, Field: "workspace",
-		Text: "The run was ended to keep the disk from filling up: " + d.floor.short(s) + " Of the runs there this one wrote most, " + showBytes(most.bytes) + ".",
-		Hint: "Delete what is not needed and ask again with a new request_id, or tell the operator.",
+		Text: "The run was ended to keep the disk from filling up: " + d.floor.short(s) + " Of the runs there, this run wrote the most, " + showBytes(most.bytes) + ".",
+		Hint: "Delete unneeded files and ask again with a new request_id, or tell the operator.",
 	})
 }
 

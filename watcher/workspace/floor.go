@@ -31,7 +31,7 @@ func (f Floor) crossed(s tree.Space) bool {
 func (f Floor) Refuse(s tree.Space) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeDiskFull, Field: "workspace", Text: "There is no room for a run: " + f.short(s),
-		Hint: "Delete what is not needed and ask again with a new request_id, or tell the operator.",
+		Hint: "Delete unneeded files and ask again with a new request_id, or tell the operator.",
 	}
 }
 

@@ -17,15 +17,15 @@ import (
 const HangTime = 2 * time.Second
 
 // ErrHangs is returned for a call that was left behind, or that did not begin because too many others hang there.
-var ErrHangs = errors.New("the file system that it lies on does not answer")
+var ErrHangs = errors.New("its file system does not answer")
 
 // Calls describes calls to workspaces. They are counted by the root of the workspace: no mount is entered below a root,
 // so a root stands for a file system.
 var Calls = hang.Kind{
 	Yield: 100 * time.Millisecond, // for a call that ends when its context ends
 	Err:   ErrHangs,
-	First: "a file system does not answer; workspaces on it are not looked at meanwhile",
-	Many:  "too many calls wait for a file system; no other begins, and no run in workspaces on it, until one returns",
+	First: "a file system does not answer; until it does, the watcher does not look at workspaces on it",
+	Many:  "too many calls wait for a file system; until one returns, the watcher begins no other call and no run in workspaces on it",
 	Over:  "a file system answers again",
 }
 

@@ -89,7 +89,7 @@ func (a *asks) control(c claudeControl) []agent.Line {
 	}
 	q := question{id: id, tool: c.Request.Tool.v, callID: c.Request.CallID.v, input: c.Request.Input, answers: answers}
 	if c.Request.Person.v {
-		q.never = "nobody sits in front of this agent"
+		q.never = "no user is there to answer this agent"
 	}
 	return a.ask(q)
 }
@@ -119,11 +119,11 @@ func (a *asks) ask(q question) []agent.Line {
 	_, twice := a.held[id]
 	switch {
 	case twice: // an answer could mean either question
-		a.answer(q.answers.deny("there is another question of this name"))
-		return append(a.forget(id), deniedAtOnce(tool, "there are two questions of one name")...)
+		a.answer(q.answers.deny("another question has the same name"))
+		return append(a.forget(id), deniedAtOnce(tool, "two questions have the same name")...)
 	case why != "":
 	case len(id) > maxName || len(tool) > maxName:
-		why = "the question has too long a name"
+		why = "the question's name is too long"
 	case len(a.held) >= maxAsks:
 		why = fmt.Sprintf("%d questions wait already", len(a.held))
 	}

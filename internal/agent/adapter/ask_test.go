@@ -115,9 +115,9 @@ func TestQuestionsThatNobodyCanDecide(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
 		"a member twice":  {asksFor("q", "Bash", `{"a":1,"a":2}`), "twice"},
 		"too long":        {asksFor("q", "Write", `{"content":"`+strings.Repeat("x", approval.MaxArguments)+`"}`), "bytes"},
-		"no arguments":    {asksFor("q", "Bash", `null`), "no object"},
-		"a person":        {strings.Replace(asksFor("q", "AskUserQuestion", `{}`), `"input"`, `"requires_user_interaction":true,"input"`, 1), "nobody"},
-		"a long name":     {asksFor("q", strings.Repeat("x", 300), `{}`), "too long a name"},
+		"no arguments":    {asksFor("q", "Bash", `null`), "not an object"},
+		"a person":        {strings.Replace(asksFor("q", "AskUserQuestion", `{}`), `"input"`, `"requires_user_interaction":true,"input"`, 1), "no user is there"},
+		"a long name":     {asksFor("q", strings.Repeat("x", 300), `{}`), "name is too long"},
 		"something else":  {`{"type":"control_request","request_id":"q","request":{"subtype":"elicitation"}}`, `"subtype":"error"`},
 		"hardly anything": {`{"type":"control_request","request_id":"q"}`, `"subtype":"error"`},
 	} {
@@ -147,7 +147,7 @@ func TestManyQuestions(t *testing.T) {
 	}
 	s.answered = nil
 	told := s.says(asksFor("3", "Bash", `{"command":"another"}`))
-	s.wantAnswered("another question of this name")
+	s.wantAnswered("another question has the same name")
 	if len(told) != 2 || told[0].Kind != agent.AskGone {
 		t.Errorf("%+v", told)
 	}

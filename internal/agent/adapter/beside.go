@@ -63,7 +63,7 @@ func (b *beside) begin(tell func([]agent.Line), acknowledge func(agent.Input, er
 }
 
 func (b *beside) tooLong(length int64) {
-	b.tell(notice(fmt.Sprintf("an event of %d bytes is left out: %d are taken", length, maxLine)))
+	b.tell(notice(fmt.Sprintf("an event of %d bytes was left out: the limit is %d", length, maxLine)))
 }
 
 // once reports a fault of the files, but each text only one time.
@@ -161,7 +161,7 @@ func (b *beside) read(most int64) (news bool) {
 		return false
 	}
 	if info.Size() < b.offset {
-		b.once("its events were cut off; what is written behind the cut is told")
+		b.once("its file of events became shorter; only events after that are reported")
 		b.lines.drop()
 		b.offset = info.Size()
 	}

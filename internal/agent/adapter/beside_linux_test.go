@@ -182,7 +182,7 @@ func TestEventsThatShrink(t *testing.T) {
 	f.put(firstAttempt+"/events.jsonl", text("three"))
 	f.step()
 	f.end()
-	if got := f.texts(); got != "one|its events were cut off; what is written behind the cut is told|three" {
+	if got := f.texts(); got != "one|its file of events became shorter; only events after that are reported|three" {
 		t.Errorf("told is %q", got)
 	}
 }

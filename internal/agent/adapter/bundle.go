@@ -160,7 +160,7 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", name)
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -202,10 +202,10 @@ func open(from io.Reader) (m manifest, files *bufio.Reader, err error) {
 		return m, nil, err
 	}
 	if m.Form != bundleForm {
-		return m, nil, fmt.Errorf("its form is %d, and this adapter knows form %d", m.Form, bundleForm)
+		return m, nil, fmt.Errorf("its form is %d; this adapter reads only form %d", m.Form, bundleForm)
 	}
 	if !isSessionID(m.Session) {
-		return m, nil, fmt.Errorf("%.40q names no session", m.Session)
+		return m, nil, fmt.Errorf("%.40q is not the name of a session", m.Session)
 	}
 	m.Version = name(m.Version)
 	return m, files, nil
@@ -224,9 +224,9 @@ func unpack(files *bufio.Reader, root *os.Root, tree string) error {
 		case err != nil:
 			return err
 		case n == maxSessionFile || f.Size < 0 || f.Size > left:
-			return errors.New("it has too many files, or too large ones")
+			return errors.New("it has too many files, or files that are too large")
 		case !isBundled(f.Name, tree):
-			return fmt.Errorf("no file of a session is called %.100q", f.Name)
+			return fmt.Errorf("a session has no file %.100q", f.Name)
 		}
 		left -= f.Size
 		if err := unpackFile(files, root, f); err != nil {
@@ -259,7 +259,7 @@ func readHeader(from *bufio.Reader, into any) error {
 		return io.EOF
 	}
 	if err != nil {
-		return fmt.Errorf("a line of it is too long or not whole: %w", err)
+		return fmt.Errorf("one of its lines is too long or incomplete: %w", err)
 	}
 	return json.Unmarshal(line, into)
 }

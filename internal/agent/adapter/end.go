@@ -60,7 +60,7 @@ func (r *run) withoutResult(end unix.WaitStatus) string {
 	case r.memory.understood:
 		return why + "; its standard error may say why"
 	case end.Signaled() || end.ExitStatus() > 128: // Claude Code ends like this after a signal
-		return why + " and without a first line; see whether it reaches its model, and what its standard error says"
+		return why + " before it printed a first line; see whether it reaches its model, and read its standard error"
 	}
-	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and what its standard error says", why, r.kind.title)
+	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and read its standard error", why, r.kind.title)
 }

@@ -100,7 +100,7 @@ func TestOutcomes(t *testing.T) {
 		"codex-server/toolfail":    {over: true, text: "…"},
 		"codex-server/refused":     {over: true, failed: true, text: "…"},
 		"codex-server/retry":       {over: true, text: "You said: hello"},
-		"codex-server/noresume":    {over: true, failed: true, text: "it has no conversation: no rollout found for thread id 01a20c1e-34d4-7023-8663-a963b0dd0ebc"},
+		"codex-server/noresume":    {over: true, failed: true, text: "it started no conversation: no rollout found for thread id 01a20c1e-34d4-7023-8663-a963b0dd0ebc"},
 		"codex-server/interrupted": {over: true, text: "You said: lost"},
 	}
 	for name, want := range tests {

@@ -55,7 +55,7 @@ func (r *run) reply(line []byte) {
 	select {
 	case r.ear.replies <- line:
 	default:
-		warn("%s asks without reading the answers; one is left out", r.kind.name)
+		warn("%s asks but does not read the answers; one answer was dropped", r.kind.name)
 	}
 }
 

@@ -33,7 +33,7 @@ type left struct {
 	file string
 }
 
-var errNoInterrupt = errors.New("it cannot be interrupted; cancel it, and continue it with what there is to say")
+var errNoInterrupt = errors.New("it cannot be interrupted; cancel it, then continue it with your message")
 
 type massgenMessage struct {
 	Content   string   `json:"content"`
@@ -71,7 +71,7 @@ func (b *inbox) take(in agent.Input) {
 		err = writeAnswer(file, string(text))
 	}
 	if err != nil {
-		b.acknowledge(in, fmt.Errorf("it cannot be left for it: %w", err))
+		b.acknowledge(in, fmt.Errorf("the message cannot be written to its inbox: %w", err))
 		return
 	}
 	b.waiting = append(b.waiting, left{in, file})

@@ -94,7 +94,7 @@ func TestHowAMassGenEnds(t *testing.T) {
 		{"its model fails", "#status 400", "", 2, "failed in its work (exit code 2); its standard error says why; its last trouble was: error code 400", none, 0},
 		{"no model", "#massgen quiet done", "", 0, "", "done", 0},
 		{"no answer file", "#massgen mute said at last", "", 0, "", "said at last", 0},
-		{"bad configuration", "x", "echo nonsense >$D/config", 1, "does not take its run configuration (exit code 1)", none, 0},
+		{"bad configuration", "x", "echo nonsense >$D/config", 1, "refuses its run configuration (exit code 1)", none, 0},
 		{"not installed whole", "#massgen import", "", 1, "exit code 1", none, 0},
 		{"too old", "x", "export " + standinmassgen.Old + "=1", 2, "before it had written anything (exit code 2): see whether the program is the MassGen of March 2026, and not an older one", none, 0},
 		{"nonsense", "#massgen nonsense", "", 1, "printed nothing that its adapter knows: see whether the program is the MassGen of March 2026 or newer", none, 0},
@@ -102,7 +102,7 @@ func TestHowAMassGenEnds(t *testing.T) {
 		{"a lie", "#massgen lie", "", 3, "no answer of it was found", none, 0},
 		{"huge", "#massgen huge done", "", 0, "", "done", 0},
 		{"cancelled", "#massgen partial half of it", "", 4, "was interrupted (exit code 4); it had an answer (partial: no winner was chosen), which is kept", "half of it", syscall.SIGINT},
-		{"deadline", "#massgen chosen all of it", "", 143, "was ended (SIGTERM) before it had done its work; it had an answer (complete: its winner was chosen), which", "all of it", syscall.SIGTERM},
+		{"deadline", "#massgen chosen all of it", "", 143, "was stopped (SIGTERM) before it finished its work; it had an answer (complete: its winner was chosen), which", "all of it", syscall.SIGTERM},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := massgenRig(t, test.task, test.script)
@@ -129,7 +129,7 @@ func TestHowAMassGenEnds(t *testing.T) {
 			if said := r.read("stderr"); test.fails != "" && !strings.Contains(said, "torno-agent: massgen") {
 				t.Errorf("it said %q", said)
 			}
-			if test.name == "huge" && (!said(told, agent.Notice, "its status is not read: ") || !said(told, agent.Notice, "an event of 12582912 bytes is left out") || !said(told, agent.Text, "still here")) {
+			if test.name == "huge" && (!said(told, agent.Notice, "its status is not read: ") || !said(told, agent.Notice, "an event of 12582912 bytes was left out") || !said(told, agent.Text, "still here")) {
 				t.Errorf("told was %.3000v", told)
 			}
 		})
@@ -168,7 +168,7 @@ func TestAMassGenIsToldInItsInbox(t *testing.T) {
 			acknowledged = append(acknowledged, fmt.Sprint(l.N, l.Failed, " ", l.Text))
 		}
 	}
-	if len(acknowledged) != 2 || acknowledged[0] != "1 true massgen did not get it: it cannot be interrupted; cancel it, and continue it with what there is to say" || acknowledged[1] != "2 false look there" {
+	if len(acknowledged) != 2 || acknowledged[0] != "1 true massgen did not get it: it cannot be interrupted; cancel it, then continue it with your message" || acknowledged[1] != "2 false look there" {
 		t.Errorf("acknowledged is %q", acknowledged)
 	}
 	if answer := strings.TrimSpace(r.read("answer")); code != 0 || answer != "parent said look there" {
@@ -245,11 +245,11 @@ func TestAMassGenGoesOn(t *testing.T) {
 	third.plant("session", string(session), 0o600)
 	third.cmd.Args = slices.Insert(third.cmd.Args, 3, "--session", third.in("session"))
 	code, told = third.run()
-	if code != 2 || !said(told, agent.Result, "ask again without the session, or have the operator give it the version that has kept it") || slices.ContainsFunc(told, func(l agent.Line) bool { return l.Kind == agent.Session }) {
+	if code != 2 || !said(told, agent.Result, "ask again without the session, or ask the operator to install the version that kept it") || slices.ContainsFunc(told, func(l agent.Line) bool { return l.Kind == agent.Session }) {
 		t.Errorf("exit %d, %+v", code, told)
 	}
 	none := massgenRig(t, "#massgen mute x", "")
-	if _, told := none.run(); !said(told, agent.Notice, "what massgen needs to go on with this session is not kept") {
+	if _, told := none.run(); !said(told, agent.Notice, "the session of massgen is not kept") {
 		t.Errorf("told was %+v", told)
 	}
 }

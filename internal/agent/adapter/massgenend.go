@@ -70,7 +70,7 @@ func (r *run) answered(answer string, there bool) {
 		r.answer = "" // MassGen has written it itself
 	} else {
 		answer = m.final
-		r.out.tell(notice("it has written no answer; what it said at last is taken for it"))
+		r.out.tell(notice("it wrote no answer; its last words count as the answer"))
 	}
 	r.out.tell(m.result(answer, false))
 }
@@ -122,18 +122,18 @@ func (r *run) whyFailed(end unix.WaitStatus) string {
 		if end.Signaled() {
 			how = unix.SignalName(end.Signal())
 		}
-		why = "massgen was ended (" + how + ") before it had done its work"
+		why = "massgen was stopped (" + how + ") before it finished its work"
 		if !m.understood {
-			why += " and before it had written anything: see whether it reaches its model, and what its standard error says"
+			why += " and before it wrote anything: see whether it reaches its model, and read its standard error"
 		}
 	case code == massgenTime:
-		why = "massgen's own time was up (exit code 3): give it more in the run configuration (timeout_settings), or ask for less"
+		why = "massgen's own time was up (exit code 3): give it more time in the run configuration (timeout_settings), or ask for less"
 	case code == massgenStopped:
 		why = "massgen was interrupted (exit code 4)"
 	case code == massgenConfig:
-		why = "massgen does not take its run configuration (exit code 1), which is the request's yaml_config with what its sandbox gives it; " + stderr
+		why = "massgen refuses its run configuration (exit code 1), which is the request's yaml_config and the sandbox's additions; " + stderr
 	case !m.understood && code == massgenWork:
-		why = "massgen ended before it had written anything (exit code 2): see whether the program is " + r.kind.title + ", and not an older one that does not know these arguments; " + stderr
+		why = "massgen ended before it had written anything (exit code 2): see whether the program is " + r.kind.title + ", and not an older one without these arguments; " + stderr
 	case !m.understood:
 		return r.withoutResult(end)
 	case code == massgenWork:
@@ -170,9 +170,9 @@ func (r *run) salvage(answer string, there bool) string {
 		return "; it had an answer (" + how + ")"
 	}
 	if err := writeAnswer(r.answer, *saved.Answer); err != nil {
-		return fmt.Sprintf("; it had an answer (%s), which was not written to %q: %v", how, r.answer, err)
+		return fmt.Sprintf("; it had an answer (%s), but that answer was not written to %q: %v", how, r.answer, err)
 	}
-	return "; it had an answer (" + how + "), which is kept as such"
+	return "; it had an answer (" + how + "), which is kept as its answer"
 }
 
 // clockGrain is how much earlier a file's time can be than the moment in which the file was written.

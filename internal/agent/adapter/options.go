@@ -23,7 +23,7 @@ type options struct {
 // parse reads the arguments after "agent".
 func parse(args []string) (o options, err error) {
 	if len(args) == 0 {
-		return o, errors.New("it takes the name of an agent")
+		return o, errors.New("it needs the name of an agent")
 	}
 	agentName := args[0]
 	for args = args[1:]; len(args) > 0 && args[0] != "--"; {
@@ -53,15 +53,15 @@ func parse(args []string) (o options, err error) {
 			return o, fmt.Errorf("it does not take %q", flag)
 		}
 		if value == "" {
-			return o, fmt.Errorf("%s lacks its value", flag)
+			return o, fmt.Errorf("%s needs a value", flag)
 		}
 	}
 	if len(args) < 2 || o.task == "" {
-		return o, errors.New("it takes --task and, behind --, a program")
+		return o, errors.New("it needs --task and, after --, a program")
 	}
 	kind, known := kindOf(agentName, o.ask+o.hear != "")
 	if !known {
-		return o, fmt.Errorf("%q is no agent that it knows", agentName)
+		return o, fmt.Errorf("it knows no agent %q", agentName)
 	}
 	o.kind = kind
 	if o.hear != "" && o.hear != "messages" {

@@ -65,7 +65,7 @@ func Main(args []string, start Start) int {
 	signal.Notify(r.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
 	var err error
 	if r.options, err = parse(args); err != nil {
-		return r.fails(codeUsage, fmt.Sprintf("the adapter was not called as it should be: %v; %s", err, Usage))
+		return r.fails(codeUsage, fmt.Sprintf("the adapter was called with wrong arguments: %v; %s", err, Usage))
 	}
 	return r.run(start)
 }
@@ -77,19 +77,19 @@ func (r *run) run(start Start) int {
 	r.listenToAgent()
 	task, err := readTask(r.options.task)
 	if err != nil {
-		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
+		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task must name a file that the sandbox sees", err))
 	}
 	if err := r.resume(); err != nil {
 		return r.fails(codeFailed, r.cannotGoOn(err))
 	}
 	if r.given, err = r.takeSettings(); err != nil {
-		return r.fails(codeFailed, fmt.Sprintf("the settings of this run cannot be given to %s: %v; ask again without them, or have the operator look at the sandbox's temporary directory", r.kind.name, err))
+		return r.fails(codeFailed, fmt.Sprintf("the settings of this run cannot be given to %s: %v; ask again without them, or ask the operator to check the sandbox's temporary directory", r.kind.name, err))
 	}
 	if sig, came := r.signal(); came {
 		return r.fails(128+int(sig), fmt.Sprintf("%s came before %s was started", unix.SignalName(sig), r.kind.name))
 	}
 	if err := r.prepareFiles(task); err != nil {
-		return r.fails(codeFailed, fmt.Sprintf("the files of %s cannot be followed: %v; the sandbox's working directory and its temporary one have to be there", r.kind.name, err))
+		return r.fails(codeFailed, fmt.Sprintf("the files of %s cannot be followed: %v; the sandbox needs its working directory and its temporary directory", r.kind.name, err))
 	}
 	c, cannot := r.start(start)
 	if cannot != nil {
@@ -115,7 +115,7 @@ func (r *run) fails(code int, why string) int {
 }
 
 func (r *run) cannotStart(cannot *Cannot) string {
-	next := fmt.Sprintf("the profile's command names the program of %s, which the sandbox must see: in its image, or in what the profile gives it to read", r.kind.title)
+	next := fmt.Sprintf("the profile's command names the program of %s, which the sandbox must see: in its image, or in a directory that the profile lets it read", r.kind.title)
 	if cannot.Code == codeNone {
 		return fmt.Sprintf("%s is not there: %s; %s", r.kind.name, cannot.Why, next)
 	}
@@ -194,7 +194,7 @@ func (r *run) closeIdle() bool {
 }
 
 func (r *run) tooLong(length int64) {
-	r.out.tell(raw(fmt.Appendf(nil, "a line of %d bytes is left out: %d are taken", length, maxLine)))
+	r.out.tell(raw(fmt.Appendf(nil, "a line of %d bytes was left out: the limit is %d", length, maxLine)))
 }
 
 // tellQuiet reports that the agent has printed nothing for a while.

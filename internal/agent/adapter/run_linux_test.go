@@ -29,8 +29,8 @@ func TestHowAgentsEnd(t *testing.T) {
 		{"claude", claudeSays, 1, "ended without a result (exit code 0); its standard error may say why"},
 		{"claude", claudeSays + "; exit 9", 9, "ended without a result (exit code 9); its"},
 		{"claude", claudeSays + "; kill -KILL $$", 137, "ended without a result (SIGKILL); its"},
-		{"claude", "kill -TERM $$", 143, "(SIGTERM) and without a first line; see whether it reaches its model"},
-		{"claude", "exit 143", 143, "(exit code 143) and without a first line; see whether it reaches its model"},
+		{"claude", "kill -TERM $$", 143, "(SIGTERM) before it printed a first line; see whether it reaches its model"},
+		{"claude", "exit 143", 143, "(exit code 143) before it printed a first line; see whether it reaches its model"},
 		{"claude", "echo 'error: unknown option --output-format' >&2; exit 1", 1, "is Claude Code 2.1.330 or newer"},
 		{"claude", "echo Hello, I am an assistant.", 1, "is Claude Code 2.1.330 or newer"},
 		{"claude", "", 1, "printed nothing that its adapter knows"},
@@ -76,7 +76,7 @@ func TestAgentsThatAreNotThere(t *testing.T) {
 		{[]string{"--"}, 2, "a program"},
 		{[]string{"--other", "x", "--", "claude"}, 2, `it does not take "--other"`},
 		{[]string{"--model", "--", "claude"}, 2, "usage: sandbox-init agent claude|codex|massgen --task FILE"},
-		{[]string{"--model=", "--", "claude"}, 2, "--model lacks its value"},
+		{[]string{"--model=", "--", "claude"}, 2, "--model needs a value"},
 		{[]string{"--task", "/no/such", "--", "claude"}, 1, "the task cannot be read: open /no/such"},
 		{[]string{"--task=/", "--", "claude"}, 1, "is a directory"},
 	}
@@ -178,7 +178,7 @@ func TestLongLines(t *testing.T) {
 	if _, err := fmt.Sscanf(r.read("most"), "VmHWM: %d kB", &most); code != 0 || err != nil || most > long/1024 {
 		t.Errorf("exit %d, with %d KB at most: %v", code, most, err)
 	}
-	says := fmt.Sprintf("a line of %d bytes is left out: 10000000 are taken", long)
+	says := fmt.Sprintf("a line of %d bytes was left out: the limit is 10000000", long)
 	if told[0].Kind != agent.Raw || told[0].Text != says || told[len(told)-1].Text != says {
 		t.Errorf("%+v, %+v", told[0], told[len(told)-1])
 	}

@@ -285,9 +285,9 @@ func (s *server) opened(a answer) []agent.Line {
 	case s.thread != "" || s.gone:
 		return nil
 	case a.Error != nil:
-		return s.fail("it has no conversation: " + a.Error.Message.v)
+		return s.fail("it started no conversation: " + a.Error.Message.v)
 	case id == "":
-		return s.fail("its server names no conversation, as " + codexTitle + " does")
+		return s.fail("its server does not name the conversation, and " + codexTitle + " does")
 	}
 	s.thread, s.session.id = id, id
 	s.begin(s.task, "torno-task")
@@ -338,7 +338,7 @@ func (s *server) interrupted(w *spoken) {
 // maxTries is the number of turns that may end without the model having read a message. Then the message has failed.
 const maxTries = 3
 
-var errUnheard = errors.New("its turns ended before the model had it")
+var errUnheard = errors.New("its turns ended before the model got it")
 
 // ended handles the end of a turn. Messages that the model has not read begin the next turn.
 func (s *server) ended(turn string) (told []agent.Line) {
@@ -355,7 +355,7 @@ func (s *server) ended(turn string) (told []agent.Line) {
 			w.Kind = agent.Message // the interrupt is done; its text remains
 		} else if w.tries++; w.tries == maxTries {
 			s.settle(w, errUnheard)
-			told = append(told, notice(fmt.Sprintf("message %d is left out: %v", w.N, errUnheard))...)
+			told = append(told, notice(fmt.Sprintf("message %d was left out: %v", w.N, errUnheard))...)
 		}
 	}
 	s.advance()

@@ -37,7 +37,7 @@ done
 // withoutSession leaves out that there is no session to keep, which this Codex does not have.
 func withoutSession(told []agent.Line) []agent.Line {
 	return slices.DeleteFunc(told, func(l agent.Line) bool {
-		return l.Kind == agent.Notice && strings.Contains(l.Text, "session is not kept")
+		return l.Kind == agent.Notice && strings.Contains(l.Text, "the session of codex is not kept")
 	})
 }
 

@@ -338,8 +338,8 @@ func TestWhatCodexDidIsCompared(t *testing.T) {
 		notice string
 	}{
 		"the same":   {grants, "/bin/sh -c 'touch a'", ""},
-		"another":    {grants, "/bin/sh -c 'touch b'", "call_1 was not what was approved"},
-		"a unasked":  {func(*desk) {}, "/bin/sh -c 'touch a'", "call_1 was done and not asked about"},
+		"another":    {grants, "/bin/sh -c 'touch b'", "call_1 differs from the approved call"},
+		"a unasked":  {func(*desk) {}, "/bin/sh -c 'touch a'", "call_1 was done without a question"},
 		"not asking": {func(d *desk) { d.s.asks.on = false }, "/bin/sh -c 'touch a'", ""},
 	} {
 		d := askingDesk(t)

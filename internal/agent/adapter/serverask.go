@@ -66,9 +66,9 @@ func (s *server) asked(l serverLine) []agent.Line {
 func (p *serverAsked) command() (input json.RawMessage, never string) {
 	switch {
 	case p.Kind.v != "" && p.Kind.v != "command":
-		return nil, "its adapter does not know what it asks for with " + p.Kind.v
+		return nil, "its adapter does not know this kind of question: " + p.Kind.v
 	case isThere(p.Network) || isThere(p.More):
-		return nil, "it asks for more than to run a command"
+		return nil, "it asks for more than running a command"
 	case p.Command.v == "":
 		return nil, "it does not say which command"
 	}
@@ -86,9 +86,9 @@ func (p *serverAsked) command() (input json.RawMessage, never string) {
 func (p *serverAsked) changes(changes list[serverChange]) (input json.RawMessage, never string) {
 	switch {
 	case p.Root.v != "":
-		return nil, "it asks for more than to change files"
+		return nil, "it asks for more than changing files"
 	case len(changes.v) == 0 || changes.more:
-		return nil, "it does not say which files, or too many"
+		return nil, "it names no files, or too many"
 	}
 	arguments := object{"changes": changesOf(changes.v, true)}
 	if only := changes.v[0]; len(changes.v) == 1 && only.Kind.Move.v == "" {
@@ -101,7 +101,7 @@ func (p *serverAsked) changes(changes list[serverChange]) (input json.RawMessage
 func (p *serverAsked) server() (tool string, input json.RawMessage, never string) {
 	tool = "mcp__" + p.Server.v + "__" + p.Meta.Tool.v
 	if p.Meta.Kind.v != "mcp_tool_call" || p.Meta.Tool.v == "" {
-		return tool, nil, "nobody sits in front of this agent"
+		return tool, nil, "no user is there to answer this agent"
 	}
 	if !isThere(p.Meta.Input) {
 		return tool, json.RawMessage("{}"), ""
@@ -173,9 +173,9 @@ func (s *server) ran(key string, i serverItem) []agent.Line {
 	}
 	switch {
 	case !was:
-		return notice(name(i.ID.v) + " was done and not asked about")
+		return notice(name(i.ID.v) + " was done without a question")
 	case !reflect.DeepEqual(approved, did):
-		return notice(name(i.ID.v) + " was not what was approved")
+		return notice(name(i.ID.v) + " differs from the approved call")
 	}
 	return nil
 }

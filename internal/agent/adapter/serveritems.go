@@ -83,7 +83,7 @@ func (s *server) item(p told, completed bool) []agent.Line {
 	case "reasoning":
 		return tell(agent.Line{Kind: agent.Thinking, Text: i.thought(), Parent: parent})
 	case "contextCompaction":
-		return notice("it has shortened what it remembers of the conversation")
+		return notice("it has shortened its memory of the conversation")
 	}
 	s.spoke = true
 	return s.toolItem(p, i, parent, completed)

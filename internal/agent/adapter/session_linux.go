@@ -100,7 +100,7 @@ func (r *run) keepSession(last bool) {
 	case errors.Is(err, fs.ErrNotExist) && !last:
 		return // the agent has not written it yet
 	case err != nil:
-		why := fmt.Sprintf("what %s needs to go on with this session is not kept: %v", r.kind.name, err)
+		why := fmt.Sprintf("the session of %s is not kept: %v", r.kind.name, err)
 		if last {
 			r.out.tell(notice(why))
 		}
@@ -158,7 +158,7 @@ func printable(version string) string {
 
 // cannotGoOn explains why a session was not taken up, and says how to go on.
 func (r *run) cannotGoOn(err error) string {
-	return fmt.Sprintf("the session cannot be gone on with: %v; ask again without a session: the workspace is still there", err)
+	return fmt.Sprintf("the session cannot be continued: %v; ask again without a session: the workspace is still there", err)
 }
 
 // lostSession returns a note about an agent that was to go on with a session but failed before it said anything: this
@@ -168,6 +168,6 @@ func (r *run) lostSession() string {
 	if s.earlier == "" || r.memory.spoke {
 		return ""
 	}
-	return fmt.Sprintf("; it was to go on with a session that %s %s has kept, which this version may not be able to: "+
-		"ask again without the session, or have the operator give it the version that has kept it", r.kind.name, s.earlier)
+	return fmt.Sprintf("; it was told to continue a session that %s %s had kept, and this version may not be able to do that: "+
+		"ask again without the session, or ask the operator to install the version that kept it", r.kind.name, s.earlier)
 }

@@ -131,7 +131,7 @@ func TestASessionOfAnotherVersion(t *testing.T) {
 	} {
 		r := newRig(t, "claude", script).goesOn(kept)
 		code, told := r.run()
-		if said := r.read("stderr"); code != 1 || !strings.Contains(said, "2.1.1 has kept") || !strings.Contains(said, "ask again without the session") {
+		if said := r.read("stderr"); code != 1 || !strings.Contains(said, "2.1.1 had kept") || !strings.Contains(said, "ask again without the session") {
 			t.Errorf("%s: exit %d, %q", name, code, said)
 		}
 		if bundle, _, _ := r.bundle(told); len(bundle) > 0 {

@@ -182,7 +182,7 @@ func (a *Agent) findCredential(about known, m Machine) error {
 		return fmt.Errorf("there is no credential for %s: set %s, or log in with %s", a.Name, strings.Join(about.keys, " or "), a.Name)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a file")
 	}
 	if err != nil {
 		return fmt.Errorf("the login of %s, %s, cannot be used: %w", a.Name, login, err)
@@ -199,7 +199,7 @@ func (a *Agent) findBase(about known, m Machine) error {
 	}
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return fmt.Errorf("%s is no address of an API: %q", about.base, text)
+		return fmt.Errorf("%s is not the address of an API: %q", about.base, text)
 	}
 	a.Base = base
 	return nil

@@ -150,9 +150,9 @@ func TestAProgramOfPythons(t *testing.T) {
 		text, says string
 		env        map[string]string
 	}{
-		"the system's":   {"#!/usr/bin/python3\n", "which is in no environment of its own", nil},
-		"no script":      {"\x7fELF", "is no script of Python's", nil},
-		"env":            {"#!/usr/bin/env python3\n", "is no script of Python's", nil},
+		"the system's":   {"#!/usr/bin/python3\n", "which does not belong to an environment of its own", nil},
+		"no script":      {"\x7fELF", "is not a script for Python", nil},
+		"env":            {"#!/usr/bin/env python3\n", "is not a script for Python", nil},
 		"no credential":  {"", "there is no credential for massgen: set OPENAI_API_KEY", map[string]string{"OPENAI_API_KEY": ""}},
 		"it is not here": {"", "uv tool install massgen", nil},
 	} {
@@ -198,7 +198,7 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%v, %v", found.Route("/key"), err)
 	}
 	m.env["ANTHROPIC_BASE_URL"] = "somewhere"
-	if _, err := m.find("claude"); err == nil || !strings.Contains(err.Error(), "ANTHROPIC_BASE_URL is no address") {
+	if _, err := m.find("claude"); err == nil || !strings.Contains(err.Error(), "ANTHROPIC_BASE_URL is not the address") {
 		t.Error(err)
 	}
 	delete(m.env, "ANTHROPIC_API_KEY")

@@ -29,7 +29,7 @@ func (a *Agent) placePython(script, install string) error {
 		err = errors.New("the script is not in it")
 	}
 	if err != nil {
-		return fmt.Errorf("%s is started by %s, which is in no environment of its own: %w; install it in one (%s), or name the program in a configuration (programs, command)", script, python, err, install)
+		return fmt.Errorf("%s is started by %s, which does not belong to an environment of its own: %w; install it in one (%s), or name the program in a configuration (programs, command)", script, python, err, install)
 	}
 	a.Command, a.Places = []string{script}, []Place{{env, env}}
 	base, err := leaving(env, python)
@@ -60,7 +60,7 @@ func interpreterOf(script string) (string, error) {
 	}
 	found := interpreter.FindSubmatch(begins)
 	if found == nil {
-		return "", fmt.Errorf("%s is no script of Python's; name the program in a configuration (programs, command)", script)
+		return "", fmt.Errorf("%s is not a script for Python; name the program in a configuration (programs, command)", script)
 	}
 	return string(found[1]) + string(found[2]), nil
 }
@@ -83,5 +83,5 @@ func leaving(dir, path string) (string, error) {
 		}
 		path = filepath.Clean(to)
 	}
-	return "", fmt.Errorf("%s is behind too many links", path)
+	return "", fmt.Errorf("%s leads through too many links", path)
 }

@@ -342,7 +342,7 @@ func TestAFileThatIsTakenAway(t *testing.T) {
 		if err := take(filepath.Join(dir, ledgerName)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Reserve(t.Context(), []Claim{run(Limits{})}, oneRequest, false); err == nil || !strings.Contains(err.Error(), "taken away or exchanged") {
+		if _, err := l.Reserve(t.Context(), []Claim{run(Limits{})}, oneRequest, false); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
 			t.Errorf("%s: a request may leave, %v", what, err)
 		}
 	}

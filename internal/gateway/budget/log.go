@@ -21,8 +21,8 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("line %d of the budgets' ledger in %s is damaged, so what was spent is not known (%v); "+
-		"restore the file %s, or move it away to begin all budgets anew", e.Line, e.Dir, e.Err, ledgerName)
+	return fmt.Sprintf("line %d of the budgets' ledger in %s is damaged, so the spent amounts are not known (%v); "+
+		"restore the file %s, or move it away to start all budgets again from zero", e.Line, e.Dir, e.Err, ledgerName)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -107,7 +107,7 @@ func openLog(d disk, size int64) (*log, error) {
 // replaced, it still takes every line, but all spending from then on would be forgotten when this process ends.
 func (l *log) here() error {
 	if l.broken == nil && !l.disk.holds(ledgerName, l.file) {
-		return fmt.Errorf("the budgets' file %s was taken away or exchanged while it is in use; put it back, or start the gateway anew", ledgerName)
+		return fmt.Errorf("the budgets' file %s was removed or replaced while it was in use; put it back, or restart the gateway", ledgerName)
 	}
 	return l.broken
 }

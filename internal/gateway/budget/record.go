@@ -78,7 +78,7 @@ func encode(to []byte, r record) ([]byte, error) {
 }
 
 // errTorn means that a line was changed after it was written, or only partly written.
-var errTorn = errors.New("its checksum is not that of its text")
+var errTorn = errors.New("its checksum does not fit its text")
 
 // decode reads a line without its line feed.
 func decode(line []byte) (r record, err error) {

@@ -10,7 +10,7 @@ import (
 var (
 	errClosed   = errors.New("the ledger is closed")
 	errSettled  = errors.New("the reservation has ended already")
-	errNegative = errors.New("an amount cannot be negative: what was reserved counts")
+	errNegative = errors.New("an amount cannot be negative: the reserved amount counts")
 )
 
 const (
@@ -46,7 +46,7 @@ func (l *Ledger) Reserve(ctx context.Context, claims []Claim, bound Amount, last
 		select {
 		case <-again:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("requests under way have reserved what is left: %w: %w", why, context.Cause(ctx))
+			return nil, fmt.Errorf("requests under way have reserved the rest: %w: %w", why, context.Cause(ctx))
 		}
 	}
 }
@@ -62,7 +62,7 @@ func check(claims []Claim, bound Amount) error {
 	for _, c := range claims {
 		for _, name := range []string{c.Scope.Kind, c.Scope.ID} {
 			if name == "" || len(name) > maxName || !utf8.ValidString(name) {
-				return fmt.Errorf("%.80q is no name of a scope", name)
+				return fmt.Errorf("%.80q is not the name of a scope", name)
 			}
 		}
 		if seen[c.Scope] {
@@ -156,10 +156,10 @@ func (l *Ledger) Expect(scope Scope, bound Amount) error {
 	}
 	id := l.book.last + 1
 	if err := l.write(record{Op: opReserve, ID: id, Of: of, Amount: Amount{}, Ahead: ahead}); err != nil {
-		return fmt.Errorf("write what is expected: %w", err)
+		return fmt.Errorf("write the expected amount: %w", err)
 	}
 	if err := l.write(record{Op: opSettle, ID: id}); err != nil {
-		return fmt.Errorf("write what is expected: %w", errors.Join(err, l.book.apply(record{Op: opSettle, ID: id})))
+		return fmt.Errorf("write the expected amount: %w", errors.Join(err, l.book.apply(record{Op: opSettle, ID: id})))
 	}
 	l.compact()
 	return nil
@@ -201,7 +201,7 @@ func (r *Reservation) end(cost vector) error {
 		// The file still has the reservation. Count the higher number here, so that this process allows no more than
 		// the next one will.
 		settled.Amount, settled.Ahead = cost.atLeast(e.bound).amount(), nil
-		err = errors.Join(fmt.Errorf("write what was spent: %w", err), l.book.apply(settled))
+		err = errors.Join(fmt.Errorf("write the spent amount: %w", err), l.book.apply(settled))
 	}
 	l.wake()
 	l.compact()

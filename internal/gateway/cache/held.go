@@ -156,7 +156,7 @@ func (d *Draft) Keep() (err error) {
 	case d.err != nil:
 		return d.err
 	case want != (Digest{}) && want.Sum != string(sum):
-		return errors.New("what came has not the digest that the registry says")
+		return errors.New("the file does not have the digest that the registry states")
 	}
 	d.head.Sum = hex.EncodeToString(sum)
 	line, err := json.Marshal(d.head)

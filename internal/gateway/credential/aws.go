@@ -49,7 +49,7 @@ func (a *aws) read(ctx context.Context) (keys, until, error) {
 		a.known.add(one)
 	}
 	if id == "" || len(secret) < shortest || !isValue(id) || !isValue(session) {
-		return keys{}, until{}, fmt.Errorf("%s has no key of AWS: neither a [default] profile nor what a credential_process prints", a.place)
+		return keys{}, until{}, fmt.Errorf("%s has no key of AWS: neither a [default] profile nor the output of a credential_process", a.place)
 	}
 	keep := until{}
 	if a.place.costs() {

@@ -87,7 +87,7 @@ func alone(ctx context.Context, h home) (unlock func(), err error) {
 		select {
 		case <-time.After(toLookAgain):
 		case <-ctx.Done():
-			return nil, passing(fmt.Errorf("refresh the login of %s, which another process does for too long: %w", h.program().name, err))
+			return nil, passing(fmt.Errorf("refresh the login of %s: another process has been refreshing it for too long: %w", h.program().name, err))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (p program) merge(text string, got *fresh) (string, error) {
 	var whole map[string]json.RawMessage
 	var inner map[string]any
 	if err := errors.Join(json.Unmarshal([]byte(text), &whole), json.Unmarshal(whole[p.inner], &inner)); err != nil {
-		return "", errors.New("the file of the login is no JSON")
+		return "", errors.New("the file of the login is not JSON")
 	}
 	inner[p.access] = fresh.Access
 	if fresh.Refresh != "" {

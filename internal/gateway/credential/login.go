@@ -179,7 +179,7 @@ func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, 
 // meanwhile, it returns that person's tokens.
 func (l *login) save(ctx context.Context) (tokens, until, error) {
 	if err := l.home.save(ctx, l.unsaved); err != nil {
-		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
+		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the tokens in the file are no longer valid: %w", l.of.name, err)
 	}
 	now, err := l.load(ctx)
 	if err != nil {

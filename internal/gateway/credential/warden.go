@@ -131,7 +131,7 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 	}
 	at := slices.IndexFunc(routes, func(r *route.Route) bool { return r.Name == a.Route })
 	if at < 0 {
-		return reply{}, nil, fmt.Errorf("the watcher has said no route %q", a.Route)
+		return reply{}, nil, fmt.Errorf("the watcher has named no route %q", a.Route)
 	}
 	of := routes[at]
 	leave, err := w.enter(of.Name)
@@ -166,7 +166,7 @@ func (w *Warden) enter(name string) (leave func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy[name] >= maxOfRoute {
-		return nil, passing(fmt.Errorf("the credential of the route %s is being read %d times already, and none of them has come to an end", name, maxOfRoute))
+		return nil, passing(fmt.Errorf("the credential of the route %s is being read %d times already, and no read has ended yet", name, maxOfRoute))
 	}
 	if w.busy == nil {
 		w.busy = map[string]int{}

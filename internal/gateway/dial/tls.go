@@ -10,7 +10,7 @@ import (
 )
 
 // ErrPin means that the upstream's certificate is valid, but the rule pins none of the keys in its chain.
-var ErrPin = errors.New("no key in the upstream's chain is one that the route pins")
+var ErrPin = errors.New("no key in the upstream's chain matches the route's pins")
 
 func (r Rule) tls() (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -57,7 +57,7 @@ func each(tree any, key, of string, do func(name, key string, value any) error) 
 	}
 	entries, ok := tree.(map[string]any)
 	if !ok {
-		return &Error{key, "it is no map with " + of + " for each key"}
+		return &Error{key, "it is not a map with " + of + " for each key"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if err := do(name, strings.TrimPrefix(key+"."+name, "."), entries[name]); err != nil {
@@ -77,18 +77,18 @@ func parsePrice(tree any, key string) (Price, error) {
 		case field == "long":
 			p, err := parsePrice(value, key)
 			if err == nil && p.Long != nil {
-				err = &Error{key + ".long", "there is one long window; take this one out"}
+				err = &Error{key + ".long", "a price has only one long window; remove this one"}
 			}
 			long = &p
 			return err
 		case !slices.Contains(fields, field):
 			return &Error{key, unknown(field)}
 		case !ok:
-			return &Error{key, fmt.Sprintf("%v is no number", value)}
+			return &Error{key, fmt.Sprintf("%v is not a number", value)}
 		case slices.Contains(fields[countsFrom:], field):
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || n <= 0 {
-				return &Error{key, text + " is no number of tokens above 0"}
+				return &Error{key, text + " is not a number of tokens above 0"}
 			}
 			counts[field] = n
 			return nil
@@ -105,7 +105,7 @@ func parsePrice(tree any, key string) (Price, error) {
 	}
 	for _, field := range fields[:2] {
 		if _, ok := said[field]; !ok {
-			return Price{}, &Error{key, field + " is missing; a model that is free has 0"}
+			return Price{}, &Error{key, field + " is missing; write 0 for a free model"}
 		}
 	}
 	p := filled(said, counts)

@@ -53,7 +53,7 @@ func (k Known) String() string {
 	case Exactly:
 		return "the model's price"
 	case Dearest:
-		return "the model has no price; the dearest of its route counts"
+		return "the model has no price; the highest price of its route counts"
 	default:
 		return "the route has no prices"
 	}

@@ -142,7 +142,7 @@ func (s *Supervisor) lastLine() string {
 func mayDial() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if errors.Is(err, syscall.EAFNOSUPPORT) {
-		return errors.New("this service may speak to no network, and nor may what it starts: have the model gateway as a service of its own " +
+		return errors.New("this service and its programs may not use the network: run the model gateway as a service of its own " +
 			"(contrib/systemd/torno-gateway.service), and name its directory in gateway.state")
 	}
 	if err != nil {

@@ -155,11 +155,11 @@ func (s *Supervisor) compare(status control.Status) {
 	}
 	s.known = status.Process
 	if ours := version.String(); status.Version != ours {
-		s.Log.Warn("the model gateway is of another version; SIGTERM has it end when its answers under way have ended, and it is started anew",
+		s.Log.Warn("the model gateway is of another version; send it SIGTERM: it ends after its answers under way, and is started again",
 			"process", status.Process, "version", status.Version, "ours", ours)
 	}
 	if s.Program != nil && s.User != 0 && status.User != s.User {
-		s.Log.Warn("the model gateway has another user than it gets now; SIGTERM has it end when its answers under way have ended, and it is started anew",
+		s.Log.Warn("the model gateway runs as another user than it gets now; send it SIGTERM: it ends after its answers under way, and the watcher starts it again",
 			"process", status.Process, "user", status.User, "next", s.User)
 	}
 }

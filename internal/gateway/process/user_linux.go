@@ -11,7 +11,7 @@ import (
 // lacks a right, or its user namespace has no such user, as in many containers.
 func MayBecome(user int) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("this watcher is not root, so what it starts is its own user, %d", os.Geteuid())
+		return fmt.Errorf("this watcher is not root, so its programs run as its own user, %d", os.Geteuid())
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

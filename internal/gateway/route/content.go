@@ -17,7 +17,7 @@ var errReach = &Refusal{
 var errStored = &Refusal{
 	Status: 400, Code: CodeReach,
 	Text: "this route has no content that the upstream stores (an earlier response, a conversation, a file): " +
-		"it may be another run's, and what it costs is not known before; send the content itself",
+		"it may belong to another run, and its cost is not known in advance; send the content itself",
 }
 
 // content walks through the conversation of one body. It looks for three things: addresses, because the upstream would
@@ -196,8 +196,8 @@ func (c *content) item(item object) error {
 		do = "Send its encrypted_content, which a request gets with \"include\": [\"reasoning.encrypted_content\"]"
 	}
 	return bad(CodeReach, "the input has an item of the type %s that is not its own content: the gateway does not know "+
-		"the type, or the item lacks what it should hold. The upstream may take it for the name of what it stores, which "+
-		"may be another run's. %s", short(kind), do)
+		"the type, or the item lacks its content. The upstream may take it for the name of stored content, which "+
+		"may belong to another run. %s", short(kind), do)
 }
 
 // below are the keys, by API, that hold content inside of content.
@@ -263,7 +263,7 @@ func (c *content) tool(value []byte) error {
 		if ok, err := c.keeps(one); err != nil {
 			return err
 		} else if !ok {
-			return bad(CodeReach, "a message brings the tool %s, which runs at the upstream. This route has none of "+
+			return bad(CodeReach, "a message brings the tool %s, which runs at the upstream. This route allows none of "+
 				"these: leave it out", short(kind))
 		}
 	}

@@ -18,11 +18,11 @@ func (r *Route) model(name string) (string, error) {
 		return "", bad(CodeReach, "this route has no models that search the web (:online)")
 	}
 	if !r.reaches("provider") && strings.HasSuffix(strings.ToLower(name), ":nitro") {
-		return "", bad(CodeReach, "this route has no models of the fastest provider (:nitro), whose price is another one")
+		return "", bad(CodeReach, "this route has no models of the fastest provider (:nitro), because their price is different")
 	}
 	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Name == name })
 	if at < 0 && strings.HasSuffix(strings.ToLower(name), "[1m]") {
-		return "", bad(CodeReach, "this route has no models with the long window ([1m]), whose price is another one; "+
+		return "", bad(CodeReach, "this route has no models with the long window ([1m]), because their price is different; "+
 			"ask for %s", short(name[:len(name)-len("[1m]")]))
 	}
 	if len(r.Models) == 0 {

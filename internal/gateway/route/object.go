@@ -61,7 +61,7 @@ func parseObject(text []byte) (object, error) {
 		}
 		m.folded = fold(m.key)
 		if len(o.members) == maxMembers || seen.mayHave(m.folded) && o.find(m.folded) != nil {
-			return object{}, fmt.Errorf("the key %s is there twice, or is one too many", short(m.key))
+			return object{}, fmt.Errorf("the key %s appears twice, or there are too many keys", short(m.key))
 		}
 		m.begin = space(text, space(text, i)+1) // after the colon
 		m.end = skip(text, m.begin)
@@ -123,7 +123,7 @@ func (o object) spelled(keys ...string) error {
 	if m == nil || slices.Contains(keys, m.key) {
 		return nil
 	}
-	return fmt.Errorf("the key %s is to be spelled %s", short(m.key), keys[0])
+	return fmt.Errorf("the key %s must be spelled %s", short(m.key), keys[0])
 }
 
 // getString returns the text of a key; "" if it is absent.
@@ -157,7 +157,7 @@ func (o object) getCount(key string) (int64, error) {
 	}
 	var n int64
 	if len(raw) > 12 || raw[0] == '-' || json.Unmarshal(raw, &n) != nil {
-		return 0, fmt.Errorf("%s is no number of things", short(key))
+		return 0, fmt.Errorf("%s is not a count", short(key))
 	}
 	return n, nil
 }

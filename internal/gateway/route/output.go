@@ -61,7 +61,7 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	}
 	n, err := inner.getCount(choices)
 	if err != nil || n > maxChoices {
-		return errors.New("the number of choices (" + choices + ") is no small number")
+		return errors.New("the number of choices (" + choices + ") is not a small number")
 	}
 	if n > 1 && e.MaxOutput == 0 {
 		return errors.New("there are several choices (" + choices + ") and nothing says how long each may become (" + keys[0] + ")")
@@ -118,7 +118,7 @@ func saysNoLength(raw []byte, depth int) error {
 	}
 	for _, m := range fields.members {
 		if strings.HasPrefix(m.folded, "max") {
-			return errors.New(moreFields + " says how long the answer may become; that stands in inferenceConfig only")
+			return errors.New(moreFields + " limits the length of the answer; only inferenceConfig may do that")
 		}
 		if m.folded == "tools" { // a schema may hold any word
 			continue

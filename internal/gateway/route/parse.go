@@ -75,7 +75,7 @@ func (p *parser) route(name string) *Route {
 	r.Prefix = p.text("prefix")
 	if r.Prefix != "" {
 		if _, err := parsePattern(r.Prefix); err != nil || strings.ContainsAny(r.Prefix, "*{") || strings.HasSuffix(r.Prefix, "/") {
-			p.problem("prefix", "%s is no path without an end slash", short(r.Prefix))
+			p.problem("prefix", "%s is not a path without a slash at its end", short(r.Prefix))
 		}
 	}
 	r.Allow = p.rules()
@@ -109,13 +109,13 @@ func (p *parser) check(r *Route) {
 		p.problem("header", "is missing: there is a credential and no header to carry it; write for example \"authorization\"")
 	}
 	if at, err := url.Parse(r.Files); r.Files != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
-		p.problem("files", "%s is no address such as \"https://files.example.com\"", short(r.Files))
+		p.problem("files", "%s is not an address such as \"https://files.example.com\"", short(r.Files))
 	}
 	if said, own := p.keys["cache"]; own && r.API != Plain && said != nil {
 		p.problem("cache", "only files of registries (api: plain) are kept")
 	}
 	if r.AskUsage && r.API != OpenAIChat {
-		p.problem("ask_usage", "only openai-chat has to be asked")
+		p.problem("ask_usage", "only openai-chat needs this")
 	}
 }
 
@@ -145,10 +145,10 @@ func (p *parser) upstream() *url.URL {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "" || u.Fragment != "" || u.User != nil || u.Hostname() == "":
-		p.problem("upstream", "%s is no address such as \"https://api.example.com/v1\" (without a user or a fragment)", short(text))
+		p.problem("upstream", "%s is not an address such as \"https://api.example.com/v1\" (without a user or a fragment)", short(text))
 		return nil
 	case u.Scheme == "http" && u.Hostname() != plain:
-		p.problem("upstream", "http sends the credential for everybody to read; write https, or http_to: %s where that is meant", u.Hostname())
+		p.problem("upstream", "http sends the credential for everybody to read; write https, or http_to: %s if you mean that", u.Hostname())
 		return nil
 	case u.Scheme != "https" && u.Scheme != "http":
 		p.problem("upstream", "%s is not https", short(u.Scheme))

@@ -25,10 +25,10 @@ var (
 func (p *parser) credential() Credential {
 	c := Credential{Header: p.text("header"), Prefix: p.text("header_prefix")}
 	if c.Header != "" && !isToken(c.Header) {
-		p.problem("header", "%s is no name of a header", short(c.Header))
+		p.problem("header", "%s is not the name of a header", short(c.Header))
 	}
 	if !isValue(c.Prefix) {
-		p.problem("header_prefix", "is no beginning of a header's value")
+		p.problem("header_prefix", "is not the beginning of a header's value")
 	}
 	value, said := p.keys["credential"]
 	if !said || value == nil {
@@ -36,7 +36,7 @@ func (p *parser) credential() Credential {
 	}
 	given, ok := value.(map[string]any)
 	if !ok || len(given) != 1 {
-		p.problem("credential", "says one place: %s", strings.Join(credentialKeys, ", "))
+		p.problem("credential", "must name exactly one place: %s", strings.Join(credentialKeys, ", "))
 		return c
 	}
 	for kind := range given {
@@ -63,17 +63,17 @@ func (p *parser) place(at, kind string, value any, c *Credential) {
 		c.Command = inner.texts(key)
 		p.problems = append(p.problems, inner.problems...)
 		if len(c.Command) == 0 || !filepath.IsAbs(c.Command[0]) {
-			p.problem(key, "is no list that begins with a program's absolute path")
+			p.problem(key, "is not a list that begins with a program's absolute path")
 		}
 	case "systemd":
 		c.Name, _ = value.(string)
 		if c.Name == "" || strings.ContainsAny(c.Name, "/\x00") || c.Name == "." || c.Name == ".." {
-			p.problem(key, "is no name of a credential (LoadCredential=NAME:…)")
+			p.problem(key, "is not the name of a credential (LoadCredential=NAME:…)")
 		}
 	default:
 		c.Path, _ = value.(string)
 		if !filepath.IsAbs(c.Path) || strings.Contains(c.Path, "\x00") {
-			p.problem(key, "is no absolute path")
+			p.problem(key, "is not an absolute path")
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (p *parser) place(at, kind string, value any, c *Credential) {
 func (p *parser) aws(value any, c *Credential) {
 	given, ok := value.(map[string]any)
 	if !ok {
-		p.problem("credential.aws", "says a place and a region: %s", strings.Join(awsKeys, ", "))
+		p.problem("credential.aws", "must name a place and a region: %s", strings.Join(awsKeys, ", "))
 		return
 	}
 	c.Service = "bedrock"
@@ -91,7 +91,7 @@ func (p *parser) aws(value any, c *Credential) {
 		case "region", "service":
 			text, _ := given[key].(string)
 			if text == "" || escape(text, "-") != text {
-				p.problem("credential.aws."+key, "is no %s such as eu-central-1 or bedrock", key)
+				p.problem("credential.aws."+key, "is not a %s such as eu-central-1 or bedrock", key)
 			}
 			if key == "region" {
 				c.Region = text
@@ -113,7 +113,7 @@ func (p *parser) aws(value any, c *Credential) {
 func (p *parser) roots() string {
 	path := p.text("roots")
 	if path != "" && !filepath.IsAbs(path) {
-		p.problem("roots", "%s is no absolute path", short(path))
+		p.problem("roots", "%s is not an absolute path", short(path))
 	}
 	return path
 }
@@ -123,7 +123,7 @@ func (p *parser) pins() []string {
 	pins := p.texts("pins")
 	for i, pin := range pins {
 		if sum, err := base64.StdEncoding.DecodeString(pin); err != nil || len(sum) != 32 {
-			p.problem(fmt.Sprintf("pins[%d]", i), "is no sha256 in base64")
+			p.problem(fmt.Sprintf("pins[%d]", i), "is not a sha256 in base64")
 		}
 	}
 	return pins

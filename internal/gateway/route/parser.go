@@ -175,7 +175,7 @@ func (p *parser) set() map[string]string {
 	for name, value := range given {
 		text, ok := value.(string)
 		if !ok || !isValue(text) {
-			p.problem("set."+name, "is no value of a header")
+			p.problem("set."+name, "is not the value of a header")
 		}
 		p.checkHeader("set."+name, name)
 		set[http.CanonicalHeaderKey(name)] = text
@@ -188,7 +188,7 @@ func (p *parser) checkHeader(key, name string) {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
 	case !isToken(name):
-		p.problem(key, "%s is no name of a header", short(name))
+		p.problem(key, "%s is not the name of a header", short(name))
 	case slices.Contains(never, canonical):
 		p.problem(key, "%s is never passed on; a credential goes under \"credential\"", name)
 	}
@@ -204,7 +204,7 @@ func (p *parser) size(key string, otherwise int64) int64 {
 		n, ok = bytesOf(text)
 	}
 	if !ok || n <= 0 {
-		p.problem(key, "is no size such as \"32MiB\"")
+		p.problem(key, "is not a size such as \"32MiB\"")
 	}
 	return n
 }
@@ -257,7 +257,7 @@ func (p *parser) duration(key string, otherwise time.Duration) time.Duration {
 	}
 	d, err := time.ParseDuration(p.text(key))
 	if err != nil || d <= 0 {
-		p.problem(key, "is no duration such as \"90s\"")
+		p.problem(key, "is not a duration such as \"90s\"")
 	}
 	return d
 }

@@ -73,7 +73,7 @@ func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) 
 		return nil, bad(CodeBody, "%s", err.Error())
 	}
 	if later, err := body.getBool("background"); r.API == OpenAIResponses && (err != nil || later && !r.reaches("background")) {
-		return nil, bad(CodeReach, "this route has no work in the background: it would go on when the run has ended")
+		return nil, bad(CodeReach, "this route allows no work in the background: it would go on after the run has ended")
 	}
 	if change, err = w.tools(body, change); err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())

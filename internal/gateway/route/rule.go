@@ -64,7 +64,7 @@ func parseRule(text string) (Rule, error) {
 	r := Rule{text: text, methods: strings.Split(methods, ",")}
 	for _, m := range r.methods {
 		if !slices.Contains(knownMethods, m) {
-			return Rule{}, fmt.Errorf("%s is no method; known are %s", short(m), strings.Join(knownMethods, ", "))
+			return Rule{}, fmt.Errorf("%s is not a method; known are %s", short(m), strings.Join(knownMethods, ", "))
 		}
 	}
 	path, query, _ := strings.Cut(path, "?")
@@ -83,7 +83,7 @@ func parseRule(text string) (Rule, error) {
 			p.values = strings.Split(values, "|")
 		}
 		if escape(name, "-._~$") != name || name == "" {
-			return Rule{}, fmt.Errorf("%s is no name of a parameter", short(name))
+			return Rule{}, fmt.Errorf("%s is not the name of a parameter", short(name))
 		}
 		r.query = append(r.query, p)
 	}
@@ -92,7 +92,7 @@ func parseRule(text string) (Rule, error) {
 
 func parsePattern(path string) (pattern, error) {
 	if !strings.HasPrefix(path, "/") {
-		return nil, errors.New("a path begins with /")
+		return nil, errors.New("a path must begin with /")
 	}
 	var p pattern
 	wilder := 0
@@ -103,7 +103,7 @@ func parsePattern(path string) (pattern, error) {
 		}
 		g := parseGlob(segment)
 		if literal, err := decodeSegment(g.before + g.after); err != nil || literal != g.before+g.after || strings.Contains(literal, "*") {
-			return nil, fmt.Errorf("%s is no segment with at most one of *, ** (alone), {model}, {package}", short(segment))
+			return nil, fmt.Errorf("%s is not a segment with at most one of *, ** (alone), {model}, {package}", short(segment))
 		}
 		if g.wild == rest {
 			wilder++

@@ -76,7 +76,7 @@ func Parse(text []byte) (Setup, error) {
 		if near := nearest.Word(key, keys); near != "" {
 			return Setup{}, fmt.Errorf("%q is unknown; did you mean %s?", key, near)
 		}
-		return Setup{}, fmt.Errorf("%q is unknown; there are %s", key, strings.Join(keys, ", "))
+		return Setup{}, fmt.Errorf("%q is unknown; known are %s", key, strings.Join(keys, ", "))
 	}
 	routes, ok := said["routes"].(map[string]any)
 	if !ok && said["routes"] != nil {
@@ -113,10 +113,10 @@ func document(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("a second document begins; a configuration is one")
+		return nil, errors.New("a second document begins; a configuration must be one document")
 	}
 	if hasAlias(&node) {
-		return nil, errors.New("anchors and aliases are not taken; write it out")
+		return nil, errors.New("anchors and aliases are not allowed; write the text out")
 	}
 	var said map[string]any
 	if err := node.Decode(&said); err != nil {

@@ -109,7 +109,7 @@ func (b *chunked) size() (int64, error) {
 func (b *chunked) emptyLine() error {
 	line, err := b.shortLine(maxSizeLine)
 	if err == nil && len(line) > 0 {
-		return malformed("a chunk has not the size that it says, or trailers follow the last one")
+		return malformed("a chunk does not have the size that it states, or trailers follow the last chunk")
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (b *chunked) shortLine(most int) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, malformed("a line between chunks is too long; extensions and trailers are not taken")
+	return nil, malformed("a line between chunks is too long; extensions and trailers are not allowed")
 }
 
 // cutOff turns an EOF inside of a body into io.ErrUnexpectedEOF.

@@ -101,7 +101,7 @@ var ambiguous = map[string]bool{
 func (h *Head) host() error {
 	named := h.Header["Host"]
 	if len(named) != 1 {
-		return malformed("the request has not exactly one Host")
+		return malformed("the request must have exactly one Host")
 	}
 	name, port := named[0], ""
 	if host, p, err := net.SplitHostPort(named[0]); err == nil {
@@ -113,7 +113,7 @@ func (h *Head) host() error {
 		h.Host = named[0]
 		return nil
 	}
-	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the upstream is the route's and not the client's choice"}
+	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the route chooses the upstream, not the client"}
 }
 
 // framing finds out where the body ends.

@@ -22,10 +22,10 @@ func parseTarget(target string) (path, query string, err error) {
 	}
 	plain, err := url.PathUnescape(path)
 	if err != nil {
-		return "", "", malformed("the path has an escape that is none")
+		return "", "", malformed("the path has an invalid escape")
 	}
 	if meant, err := url.PathUnescape(query); err != nil || !printable(meant) {
-		return "", "", malformed("the query has an escape that is none, or that stands for a control character")
+		return "", "", malformed("the query has an invalid escape, or an escape for a control character")
 	}
 	if !printable(plain) || strings.Contains(plain, `\`) || escapedTwice(plain) {
 		return "", "", malformed("the path has an escape that stands for a control character, a backslash or another escape")

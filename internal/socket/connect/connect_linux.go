@@ -40,7 +40,7 @@ func to(dir *os.File, name string) (int, error) {
 	}
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err == nil && peer.Uid != owner {
-		err = fmt.Errorf("a process of user %d listens there, and the directory is user %d's", peer.Uid, owner)
+		err = fmt.Errorf("a process of user %d listens there, but the directory belongs to user %d", peer.Uid, owner)
 	}
 	if err != nil {
 		return -1, errors.Join(err, unix.Close(fd))
@@ -58,7 +58,7 @@ func ownerOf(dir, socket *os.File) (owner uint32, err error) {
 	case is.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return 0, errors.New("something else is there")
 	case is.Uid != above.Uid:
-		return 0, fmt.Errorf("it belongs to user %d, and the directory to user %d", is.Uid, above.Uid)
+		return 0, fmt.Errorf("it belongs to user %d, but the directory to user %d", is.Uid, above.Uid)
 	}
 	return above.Uid, nil
 }

@@ -146,7 +146,7 @@ var signalNames = map[sandbox.Signal]string{
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	name, ok := signalNames[s]
 	if !ok {
-		return fmt.Errorf("signal %q is none that a sandbox gets", s)
+		return fmt.Errorf("a sandbox cannot get signal %q", s)
 	}
 	a.box.asked.Store(true)
 	if s == sandbox.Kill {
@@ -183,7 +183,7 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 	if found == 0 {
 		return errors.Join(err, cannot)
 	}
-	a.reach.Log.Warn("the engine does not answer; a container's processes are killed without it",
+	a.reach.Log.Warn("the engine does not answer; the watcher kills a container's processes without it",
 		"container", a.handle.ID, "processes", found, "error", err)
 	return cannot
 }

@@ -61,7 +61,7 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 		return *a.box.exit.Load(), true
 	}
 	if err := a.box.keepExit(a.handle.ID, exit); err != nil {
-		a.reach.Log.Warn("how a sandbox ended is not noted, so that after a restart its engine's word counts", "container", a.handle.ID, "error", err)
+		a.reach.Log.Warn("the end of a sandbox could not be noted; after a restart its engine's word counts", "container", a.handle.ID, "error", err)
 	}
 	return exit, true
 }

@@ -40,7 +40,7 @@ func (r *Reach) hasBegun(ctx context.Context, h sandbox.Handle, b *Box) (bool, e
 		return true, r.Identity.Recognise(ctx) // do not start: a container that has ended would run again
 	}
 	if b.spoiled { // the engine may still close init's input, when it notices the end of the earlier connection
-		return false, fmt.Errorf("start container %s, to whose input somebody was attached before: %w", h.ID, sandbox.ErrUncertain)
+		return false, fmt.Errorf("start container %s, whose input had a connection before: %w", h.ID, sandbox.ErrUncertain)
 	}
 	if !names.Holds(found.Config.Labels) {
 		return false, fmt.Errorf("start container %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
@@ -126,7 +126,7 @@ func (r *Reach) proveUnstarted(ctx context.Context, h sandbox.Handle, created st
 		return r.Identity.Wrap(err, "ask about", h)
 	}
 	if !knows {
-		return fmt.Errorf("start container %s: the engine has forgotten what it did with it: %w", h.ID, sandbox.ErrUncertain)
+		return fmt.Errorf("start container %s: the engine has forgotten whether it started it: %w", h.ID, sandbox.ErrUncertain)
 	}
 	return nil
 }

@@ -214,7 +214,7 @@ func (m *making) whyGone(ctx context.Context, err error) error {
 func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
 	found, err := m.Engine.Inspect(ctx, name)
 	if engine.IsGone(err) {
-		return sandbox.Handle{}, fmt.Errorf("%w: it makes a container named %s still, or removes it", sandbox.ErrUnavailable, name)
+		return sandbox.Handle{}, fmt.Errorf("%w: it still makes or removes a container named %s", sandbox.ErrUnavailable, name)
 	}
 	if err != nil {
 		return sandbox.Handle{}, fmt.Errorf("look at the container that is in the way: %w", err)
@@ -223,7 +223,7 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	h, err := m.Names.Handle(found.ID, labels)
 	h.Site = m.Identity.Name()
 	if err != nil || h.Sandbox != m.ID {
-		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
+		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and does not belong to this sandbox; remove it", name)
 	}
 	if !m.Known(found.ID) { // it came after its run had stopped waiting, and its slot may belong to another sandbox by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)

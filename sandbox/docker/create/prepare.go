@@ -26,7 +26,7 @@ type Prepared struct {
 }
 
 // ErrByPath means that sandboxes cannot be made ahead, because the engine is given paths.
-var ErrByPath = errors.New("workspaces are mounted by path here, and nothing can be brought into a sandbox that is there already")
+var ErrByPath = errors.New("workspaces are mounted by path here, so nothing can be mounted into an existing sandbox")
 
 // Prepare makes the container of a sandbox of a shape. At its prefixes are the host's own directories, empty and
 // read-only; Furnish moves mounts into them. Its run directory holds only the files that do not depend on the run: its
@@ -45,7 +45,7 @@ func (g *Ground) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbo
 		return Created{}, nil, err
 	}
 	if !created.New {
-		return Created{}, nil, fmt.Errorf("a sandbox %s is there already", id)
+		return Created{}, nil, fmt.Errorf("sandbox %s exists already", id)
 	}
 	if err = m.expectPlaces(created.Wanted); err != nil {
 		return Created{}, nil, err

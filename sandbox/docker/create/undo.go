@@ -48,7 +48,7 @@ func (f *FailedLaunches) Retry() {
 		err := one.undo()
 		one.busy.Unlock()
 		if err != nil {
-			f.log.Debug("what a failed launch left cannot be undone yet", "sandbox", one.id, "error", err)
+			f.log.Debug("the remains of a failed launch cannot be removed yet", "sandbox", one.id, "error", err)
 			continue
 		}
 		f.mu.Lock()
@@ -65,7 +65,7 @@ func (f *FailedLaunches) RetryFor(id sandbox.SandboxID) error {
 	defer f.mu.Unlock()
 	for _, one := range f.all {
 		if one.id == id && one.unsure() {
-			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
+			return fmt.Errorf("%w: the remains of an earlier try are not removed yet", sandbox.ErrUnavailable)
 		}
 	}
 	return nil

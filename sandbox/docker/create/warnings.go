@@ -37,7 +37,7 @@ func (m *making) readWarnings(warnings []string) error {
 			return &delegation.Refusal{
 				Code: delegation.CodeNotEnforced, Field: "profile",
 				Text: fmt.Sprintf("The engine does not enforce the limit for %s: %s", key, warning),
-				Hint: "this is for the operator to mend",
+				Hint: "ask the operator to correct this",
 			}
 		}
 		m.Log.Info("the engine warned about a sandbox", "sandbox", m.ID, "warning", warning)

@@ -52,7 +52,7 @@ func (i *Identity) Learn(ctx context.Context, first system.Info) error {
 		return err
 	}
 	if name == "" {
-		i.log.Warn("the engine tells no id that lasts: where another one takes its place, what this one runs is taken for lost",
+		i.log.Warn("the engine has no lasting id: if another engine takes its place, the watcher takes the runs on this engine for lost",
 			"engine", i.client.Host())
 		return nil
 	}
@@ -94,7 +94,7 @@ func (i *Identity) Prove(ctx context.Context) error {
 }
 
 func (i *Identity) isAnother(now string) error {
-	return fmt.Errorf("%s is engine %q now and was %q: %w", i.client.Host(), now, i.Name(), sandbox.ErrOtherSite)
+	return fmt.Errorf("%s is engine %q now, but was %q: %w", i.client.Host(), now, i.Name(), sandbox.ErrOtherSite)
 }
 
 // learnName takes the id of an engine that told no lasting id when the launcher was opened. It does so only if the
@@ -122,7 +122,7 @@ func (i *Identity) Demand(ctx context.Context) error {
 	}
 	info, err := i.client.Info(ctx)
 	if err != nil || identityOf(info) == "" {
-		return fmt.Errorf("%w: it tells no id, and what is made on it could not be told from another engine's", sandbox.ErrUnavailable)
+		return fmt.Errorf("%w: it tells no id, so its containers could not be told from another engine's", sandbox.ErrUnavailable)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (s Stock) RemoveHelper(ctx context.Context, role sandbox.SandboxID) error {
 		return err
 	}
 	if found.Config == nil || !s.Names.IsHelper(found.Config.Labels, role) {
-		return fmt.Errorf("a container named %s is in the way and is not this installation's; remove it", name)
+		return fmt.Errorf("a container named %s is in the way and does not belong to this installation; remove it", name)
 	}
 	return s.Engine.EnsureRemoved(ctx, found.ID)
 }

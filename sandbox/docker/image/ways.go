@@ -76,8 +76,8 @@ func (m *Images) CheckWays(ctx context.Context, ref string, image Image, targets
 	for _, target := range targets {
 		for _, name := range onTheWay(target) {
 			if seen[name] == link {
-				return fmt.Errorf("image %s has a link at %s, on the way to the sandbox's own %s, which would lie where the link leads; "+
-					"have a directory there", ref, name, target)
+				return fmt.Errorf("image %s has a link at %s, on the way to the sandbox's own %s; "+
+					"use an image with a directory there", ref, name, target)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func Parse(c sandbox.Cursor) (Place, error) {
 	_, err := fmt.Sscanf(string(c), cursorForm,
 		&p.stdout.bytes, &p.stdout.stamp, &p.stdout.same, &p.stderr.bytes, &p.stderr.stamp, &p.stderr.same)
 	if err != nil || p.cursor() != c {
-		return Place{}, fmt.Errorf("the cursor %q is none of this launcher's", c)
+		return Place{}, fmt.Errorf("the cursor %q is not from this launcher", c)
 	}
 	return p, nil
 }

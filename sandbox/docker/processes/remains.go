@@ -39,10 +39,10 @@ func (r Remains) End(ctx context.Context, log *slog.Logger) error {
 			return err
 		}
 		if !told {
-			log.Warn("ending what the engine has started and forgotten", "container", r.container, "processes", left)
+			log.Warn("ending processes that the engine has started and forgotten", "container", r.container, "processes", left)
 		}
 		if stop := retry.Pause(ctx, retry.Later); stop != nil {
-			return errors.Join(fmt.Errorf("container %s was removed and %d of its processes live: %w", r.container, left, stop), err)
+			return errors.Join(fmt.Errorf("container %s was removed, but %d of its processes still live: %w", r.container, left, stop), err)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (r Record) Holds() bool { return r.Before == "" }
 // Read reads the record of a box. It returns sandbox.ErrNotFound if there is no such box.
 func (b *Boxes) Read(id string) (Record, error) {
 	if !isID(id) {
-		return Record{}, fmt.Errorf("%q is no sandbox's id: %w", id, sandbox.ErrNotFound)
+		return Record{}, fmt.Errorf("%q is not the id of a sandbox: %w", id, sandbox.ErrNotFound)
 	}
 	text, err := os.ReadFile(filepath.Join(b.Path(id), recordName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -40,7 +40,7 @@ func readSite(dir string) (string, error) {
 		return "", err
 	}
 	if random, err := hex.DecodeString(string(text)); err != nil || len(random) != 16 {
-		return "", fmt.Errorf("%s is damaged; bring it back, or remove it and give up the runs that are stranded then", filepath.Join(dir, siteName))
+		return "", fmt.Errorf("%s is damaged; restore it, or remove it and give up the runs that are then stranded", filepath.Join(dir, siteName))
 	}
 	return string(text), nil
 }

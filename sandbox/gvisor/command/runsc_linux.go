@@ -56,7 +56,7 @@ const signalTime = 20 * time.Second
 // Signal makes runsc send a signal to init.
 func (r Runsc) Signal(ctx context.Context, id, box string, s sandbox.Signal) error {
 	if s != sandbox.Interrupt && s != sandbox.Terminate {
-		return fmt.Errorf("signal %q is none that a sandbox gets", s)
+		return fmt.Errorf("a sandbox cannot get signal %q", s)
 	}
 	ctx, cancel := context.WithTimeout(ctx, signalTime)
 	defer cancel()

@@ -123,7 +123,7 @@ func (g Groups) guarantee(key sandbox.GuaranteeKey, by string) sandbox.Guarantee
 	case key == sandbox.SwapLimit && !g.tree.Swap():
 		return sandbox.Guarantee{By: "the kernel does not count swap"}
 	case key == sandbox.CPULimit && !g.tree.CPU():
-		return sandbox.Guarantee{By: "the controller cpu is not among those that were delegated"}
+		return sandbox.Guarantee{By: "the controller cpu was not delegated"}
 	}
 	return sandbox.Guarantee{Enforced: true, By: fmt.Sprintf("%s, version %d", by, g.tree.Version())}
 }

@@ -19,7 +19,7 @@ import (
 // leaves behind.
 func (k *keeper) start(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the parent of what the runtime leaves: %w", err)
+		return fmt.Errorf("become the parent of the processes that the runtime leaves: %w", err)
 	}
 	pipes, err := newPipes()
 	if err != nil {
@@ -124,7 +124,7 @@ func (k *keeper) awaitRuntime() error {
 func readPid(box *os.Root) (int, error) {
 	text, err := box.ReadFile(PidName)
 	if err != nil {
-		return 0, fmt.Errorf("the runtime did not say what it started: %w", err)
+		return 0, fmt.Errorf("the runtime did not name the process that it started: %w", err)
 	}
 	text = text[:min(len(text), 32)]
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
@@ -142,7 +142,7 @@ func (k *keeper) provenPid() (int, error) {
 		return 0, err
 	}
 	if err := waitID(pid, unix.WNOHANG); err != nil {
-		return 0, fmt.Errorf("the runtime says that it started process %d, which is none of its own: %w", pid, err)
+		return 0, fmt.Errorf("the runtime says that it started process %d, which is not its child: %w", pid, err)
 	}
 	return pid, nil
 }

@@ -76,7 +76,7 @@ func (d Door) find() (held *os.File, err error) {
 	}
 	if st.Mode&unix.S_IFMT != kind || uint64(st.Dev) != d.Device || st.Ino != d.Inode {
 		held.Close()
-		return nil, fmt.Errorf("it is no longer what was found when the sandbox was made (device %d inode %d)", d.Device, d.Inode)
+		return nil, fmt.Errorf("it was replaced after the sandbox was made (it was device %d inode %d)", d.Device, d.Inode)
 	}
 	return held, nil
 }

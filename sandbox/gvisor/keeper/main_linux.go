@@ -131,7 +131,7 @@ func (k *keeper) prepare() (err error) {
 	k.allowed, k.arrived = k.order.Allowed, !k.order.Ahead
 	if k.order.Plan != nil {
 		if err := k.order.Plan.Lay(firstFD + 1); err != nil {
-			return fmt.Errorf("lay what the sandbox stands on: %w", err)
+			return fmt.Errorf("lay the mounts of the sandbox: %w", err)
 		}
 	}
 	if k.doors, err = openDoors(k.order.Doors); err != nil {

@@ -48,7 +48,7 @@ func TestTheRuntimeFails(t *testing.T) {
 	for want, box := range map[string]Box{
 		"in its own words":         newBox(t, 1<<20, "fail", "in its own words"),
 		"the runtime ended with 7": newBox(t, 1<<20, "fail", ""),
-		"did not say what it":      newBox(t, 1<<20, "say-nothing"),
+		"did not name the process": newBox(t, 1<<20, "say-nothing"),
 		"no such file":             boxIn(t, t.TempDir(), missing),
 		"killed by signal 15":      boxIn(t, t.TempDir(), Order{Argv: []string{"/bin/sh", "-c", "kill $$"}, Log: 1 << 20}),
 	} {

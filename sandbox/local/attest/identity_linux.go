@@ -171,7 +171,7 @@ func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) erro
 		}
 		seen = append(seen, theirs)
 		if theirs == ours {
-			look.Differ(what+": "+kind+" namespace", "another one than the host's", theirs)
+			look.Differ(what+": "+kind+" namespace", "different from the host's", theirs)
 		}
 	}
 	look.See(what+": namespaces", strings.Join(seen, " "))

@@ -120,7 +120,7 @@ func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(
 	}
 	for i, m := range all {
 		if isOverAnother(m, all[:i], wants) {
-			look.Differ("a mount over another one", "none", m.String())
+			look.Differ("a mount over another mount", "none", m.String())
 		}
 		if !known(m) && !slices.ContainsFunc(wants, func(want Want) bool { return want.Target == m.Point }) {
 			look.Differ("a mount that was not asked for", "none", m.String())
@@ -165,7 +165,7 @@ func (w Want) check(look *Look, view view, all []Mount) error {
 	}
 	at := slices.IndexFunc(all, func(m Mount) bool { return m.ID == st.Mnt_id })
 	if at < 0 || all[at].Point != w.Target {
-		look.Differ(w.Target, "a mount", "a part of another one")
+		look.Differ(w.Target, "a mount", "a part of another mount")
 		return nil
 	}
 	got.Writable = !all[at].Has("ro")

@@ -69,7 +69,7 @@ func layEtc(hostRoot, dir string) (string, error) {
 	from := filepath.Join(hostRoot, "etc")
 	s := &etcTree{from: from, sum: sha256.New()}
 	if err := s.fill(); err != nil {
-		return "", fmt.Errorf("read what the /etc of sandboxes shows: %w", err)
+		return "", fmt.Errorf("read the host's files for the /etc of sandboxes: %w", err)
 	}
 	if isLaid(s.place(dir)) {
 		return s.place(dir), nil

@@ -150,7 +150,7 @@ func Around(binds []Bind, targets []string) ([]Bind, error) {
 	}
 	for _, target := range targets {
 		if paths.Within("/usr", target) && !has(target) {
-			return nil, fmt.Errorf("this machine has no directory %s, so that nothing can be shown there: name another place for the programs with as", target)
+			return nil, fmt.Errorf("this machine has no directory %s, so nothing can be shown there: name another place for the programs with as", target)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(binds), func(b Bind) bool { return slices.Contains(targets, b.Target) }), nil

@@ -89,7 +89,7 @@ func (m Mount) moveIn(held *os.File, slot *mounts.Slot) error {
 	}
 	defer pin.Close()
 	if pin.Dev != m.Device || pin.Ino != m.Inode {
-		return fmt.Errorf("%q beneath %q was moved: where it was is device %d inode %d, and it is device %d inode %d",
+		return fmt.Errorf("%q beneath %q was moved: its place now has device %d inode %d, but it was device %d inode %d",
 			m.Source.Rel, m.Source.Base, pin.Dev, pin.Ino, m.Device, m.Inode)
 	}
 	tree, err := pin.Clone(mounts.CloneOptions{ReadOnly: !m.Writable})
@@ -114,7 +114,7 @@ func (l Layers) stack(slot *mounts.Slot) error {
 		return &os.PathError{Op: "look at", Path: l.Lower, Err: err}
 	}
 	if st.Dev != l.Device || st.Ino != l.Inode {
-		return fmt.Errorf("%s is another directory than was found: device %d inode %d, and not device %d inode %d", l.Lower, st.Dev, st.Ino, l.Device, l.Inode)
+		return fmt.Errorf("%s was replaced: it is device %d inode %d, and not device %d inode %d", l.Lower, st.Dev, st.Ino, l.Device, l.Inode)
 	}
 	return slot.Stack(l.Upper, lower)
 }

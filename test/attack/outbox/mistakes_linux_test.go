@@ -22,9 +22,9 @@ var mistakes = []struct {
 	{Row: "P7", name: "what lies in it", says: "state directory", roots: func(h *house.House) []string { return []string{h.Mkdir(h.Dir + "/state/docker")} }},
 	{Row: "P7", name: "what holds it", says: "state directory", roots: func(h *house.House) []string { return []string{h.Dir} }},
 	{Row: "P7", name: "a link to it", says: "state directory", roots: func(h *house.House) []string { return []string{link(h, h.Dir+"/state")} }},
-	{Row: "P8", name: "the directory of the engine's socket", says: "one is root", roots: func(*house.House) []string { return []string{filepath.Dir(socket())} }},
-	{Row: "P8", name: "a link to that", says: "one is root", roots: func(h *house.House) []string { return []string{link(h, filepath.Dir(socket()))} }},
-	{Row: "P8", name: "the socket", says: "one is root", roots: func(*house.House) []string { return []string{socket()} }},
+	{Row: "P8", name: "the directory of the engine's socket", says: "is root on this machine", roots: func(*house.House) []string { return []string{filepath.Dir(socket())} }},
+	{Row: "P8", name: "a link to that", says: "is root on this machine", roots: func(h *house.House) []string { return []string{link(h, filepath.Dir(socket()))} }},
+	{Row: "P8", name: "the socket", says: "is root on this machine", roots: func(*house.House) []string { return []string{socket()} }},
 	{Row: "P18", name: "no root at all", says: "is missing or empty", roots: func(*house.House) []string { return nil }},
 }
 

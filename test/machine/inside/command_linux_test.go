@@ -28,7 +28,7 @@ func TestCommandsWithoutDelegation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t, makeGroup(t, g.serviceGroup))
 			out, err := u.command("watcher", "run", "--dir", u.outbox).CombinedOutput()
-			for _, says := range []string{g.says, "next: watcher run --accept memory --accept pids --dir " + u.outbox, "control groups cannot be had"} {
+			for _, says := range []string{g.says, "next: watcher run --accept memory --accept pids --dir " + u.outbox, "control groups cannot be used"} {
 				if err == nil || !strings.Contains(string(out), says) {
 					t.Fatalf("it does not say %q: %v\n%s", says, err, out)
 				}

@@ -37,7 +37,7 @@ func TestGroupsNotDelegated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := groupTests
 			all.pattern, all.user, all.group, all.env = "TestLimitsArrive", ordinary, makeGroup(t, g.serviceGroup), []string{delegated}
-			if out, err := start(t, all); err == nil || !strings.Contains(out, "control groups cannot be had") || !strings.Contains(out, g.says) {
+			if out, err := start(t, all); err == nil || !strings.Contains(out, "control groups cannot be used") || !strings.Contains(out, g.says) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotAsked means that the directory's outbox is known, so there is nothing to decide.
-var ErrNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher looked last; if it does not now, " +
+var ErrNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher last looked; if it leads to another directory now, " +
 	"restart the watcher first")
 
 // Accept binds the held directory as an operator has decided: as the same outbox as before, or as a different outbox.
@@ -19,7 +19,7 @@ func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox,
 		return accepted, fmt.Errorf("%s: %w", c.Name, ErrNotAsked)
 	}
 	if err := c.Dir.Alive(); err != nil {
-		return accepted, errors.Join(errors.New("the directory that was found there has gone again, so nothing is accepted"), err)
+		return accepted, errors.Join(errors.New("the directory that the watcher found there is gone again, so the watcher accepts nothing"), err)
 	}
 	if accepted, err = c.acceptable(ctx, same); err != nil {
 		return accepted, err
@@ -38,10 +38,10 @@ func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox,
 func (c *Claim) acceptable(ctx context.Context, same bool) (journal.Outbox, error) {
 	switch {
 	case same && c.found.ID != "":
-		return c.found, fmt.Errorf("the directory is that of the outbox that was called %s, and what lies there would run again under another one; "+
-			"accept it as what it is with --new, or mount the right directory", c.found.Name)
+		return c.found, fmt.Errorf("the directory belongs to the outbox that was called %s, and its requests would run again under another outbox; "+
+			"accept it as that outbox with --new, or mount the right directory", c.found.Name)
 	case same && c.known.ID == "":
-		return c.known, errors.New("no outbox is known that this directory could be; accept it with --new, or take its name out of the configuration")
+		return c.known, errors.New("the watcher knows no outbox that this directory could be; accept it with --new, or remove its name from the configuration")
 	case same:
 		accepted := c.known
 		accepted.Lost = accepted.Lost || c.servedAsAnother(accepted)

@@ -18,14 +18,14 @@ func (e *ElsewhereError) Unwrap() error { return e.Closed }
 func (e *ElsewhereError) Error() string {
 	switch {
 	case e.Closed != nil:
-		return fmt.Sprintf("outbox %s is not served until it can be: %v; the watcher goes on looking", e.Name, e.Closed)
+		return fmt.Sprintf("outbox %s cannot be served yet: %v; the watcher keeps looking", e.Name, e.Closed)
 	case e.Left:
 		return fmt.Sprintf("outbox %s led to another directory than before, and that directory left %s while the watcher looked at it; "+
 			"the watcher looks again as soon as a directory is there", e.Name, e.Path)
 	case e.Twin != "":
 		return e.twin()
 	}
-	leads, stake := "another directory than before", "what belongs there may not be mounted"
+	leads, stake := "another directory than before", "the right directory may not be mounted"
 	if e.Whose != "" {
 		leads = "the directory of the outbox that was called " + e.Whose
 	}
@@ -35,18 +35,18 @@ func (e *ElsewhereError) Error() string {
 	if e.Unfinished {
 		stake = "runs of the outbox are unfinished"
 	}
-	return fmt.Sprintf("outbox %[1]s leads to %[2]s, and that is %[3]s; %[4]s. Mount or move the right one there, or say which it is: "+
-		"`watcher outbox accept %[1]s --same` where this directory is the outbox from now on, --new where it is another outbox",
+	return fmt.Sprintf("outbox %[1]s leads to %[2]s, and that is %[3]s; %[4]s. Mount or move the right directory there, or say which outbox this is: "+
+		"`watcher outbox accept %[1]s --same` if this directory is the outbox from now on, --new if it is another outbox",
 		e.Name, e.Path, leads, stake)
 }
 
 // twin returns the text for a directory that looks like another outbox's.
 func (e *ElsewhereError) twin() string {
-	text := fmt.Sprintf("outbox %s leads to %s, and the numbers of its file system do not tell that directory from the one of outbox %s: one is a copy "+
-		"of the other's disk, or the file system has no number, or it is one directory by two names; where it is one, take a name out of the "+
-		"configuration, and else say which it is: ", e.Name, e.Path, e.Twin)
+	text := fmt.Sprintf("outbox %s leads to %s, and the numbers of its file system do not tell that directory from the directory of outbox %s: one is a "+
+		"copy of the other's disk, or the file system has no number, or it is one directory with two names. If it is one directory, remove one "+
+		"name from the configuration; otherwise say which outbox this is: ", e.Name, e.Path, e.Twin)
 	if e.Whose != "" {
-		text += fmt.Sprintf("`watcher outbox accept %s --same` where it is the outbox that was called %s, or ", e.Name, e.Whose)
+		text += fmt.Sprintf("`watcher outbox accept %s --same` if it is the outbox that was called %s, or ", e.Name, e.Whose)
 	}
-	return text + fmt.Sprintf("`watcher outbox accept %s --new` where it is an outbox of its own", e.Name)
+	return text + fmt.Sprintf("`watcher outbox accept %s --new` if it is an outbox of its own", e.Name)
 }

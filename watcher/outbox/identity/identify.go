@@ -124,7 +124,7 @@ func (r *register) decide(ctx context.Context, claim *Claim) error {
 	case !goesOn, requests:
 		r.wait(claim, missing, &ElsewhereError{Requests: requests})
 	default:
-		claim.log.Warn("the outbox has another directory now; nothing was unfinished and no request lies there, so it goes on there",
+		claim.log.Warn("the outbox has another directory now; no run was unfinished and no request lies there, so the watcher serves the outbox there",
 			"id", missing.ID, "directory", claim.Here.String(), "had", missing.Directory.String())
 		r.take(claim, missing)
 	}
@@ -236,7 +236,7 @@ func (r *register) bind(claim *Claim, o journal.Outbox) {
 		claim.tellLost()
 	}
 	if was.Name != "" && was.Name != claim.Name {
-		claim.log.Warn("the outbox has another name now, and goes on as it was", "was", was.Name, "id", o.ID)
+		claim.log.Warn("the outbox has another name now; the watcher serves it as before", "was", was.Name, "id", o.ID)
 	}
 	o.Name, o.Named, o.Path, o.Directory = claim.Name, true, claim.Dir.Path(), claim.Here
 	r.owner[o.ID] = claim

@@ -66,7 +66,7 @@ func (c *Claim) servedAsAnother(o journal.Outbox) bool {
 }
 
 func (c *Claim) tellLost() {
-	c.log.Warn("this outbox was served under another journal, or as another outbox; requests that lie there now are refused, since they may have run",
+	c.log.Warn("this outbox was served under another journal, or as another outbox; the watcher refuses the requests that lie there now, because they may have run",
 		"code", delegation.CodeJournalLost)
 }
 
@@ -95,6 +95,6 @@ func (c *Claim) LookedThrough(ctx context.Context) error {
 		return err
 	}
 	c.Lost = false
-	c.log.Info("what lay in the outbox was looked through; requests are served from now on")
+	c.log.Info("everything in the outbox was looked through; the watcher serves requests from now on")
 	return nil
 }
