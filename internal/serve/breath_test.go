@@ -11,7 +11,7 @@ import (
 // TestALockIsTakenBehindAProcessThatEnds, and not where its holder stays.
 func TestALockIsTakenBehindAProcessThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for ends, taken := range map[int]bool{1: true, lastBreath - 1: true, lastBreath: false} {
+		for ends, taken := range map[int]bool{1: true, maxLockTries - 1: true, maxLockTries: false} {
 			tries := 0
 			_, err := acquireLock(t.Context(), func() (*lock.Lock, error) {
 				if tries++; tries > ends {

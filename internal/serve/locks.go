@@ -58,15 +58,15 @@ func (h *host) lockState(ctx context.Context, who string) error {
 	return nil
 }
 
-// lastBreath is how often acquireLock tries a lock that another process holds. If a watcher is killed while it executes a
-// program, the process that was to become that program holds the lock for a moment longer.
-const lastBreath = 25
+// maxLockTries bounds how often acquireLock tries a lock that another process holds. If a watcher is killed while it
+// executes a program, the process that was to become that program holds the lock for a moment longer.
+const maxLockTries = 25
 
 // acquireLock takes a lock. If another process holds it, that process may be about to end, so acquireLock tries again.
 func acquireLock(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
 	for try := 1; ; try++ {
 		held, err = take()
-		if _, other := errors.AsType[*lock.HeldError](err); !other || try == lastBreath || retry.Pause(ctx, retry.Later) != nil {
+		if _, other := errors.AsType[*lock.HeldError](err); !other || try == maxLockTries || retry.Pause(ctx, retry.Later) != nil {
 			return held, err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// answerTime is how long a keeper may take to answer, or to exit when it was dismissed. A keeper that takes longer was
-// stopped, or hangs. It is not needed: the kernel does the killing (I20).
+// answerTime bounds how long the launcher waits for a keeper to answer, or to exit after dismiss. A keeper that takes
+// longer was stopped, or hangs. The launcher does not need it: the kernel does the killing (I20).
 const answerTime = 5 * time.Second
 
 // kill lets the keeper end a sandbox. If the keeper does not answer, kill ends the sandbox without it. The keeper then
@@ -78,6 +78,7 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 			if err := command.KillKeeper(ctx, l.boxes.Path(id)); err != nil {
 				return nil, err
 			}
+			late = time.Now().Add(answerTime)
 		}
 		if err := retry.Pause(ctx, retry.Soon); err != nil {
 			return nil, err

@@ -269,6 +269,34 @@ func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
 	y.removed(h.ID)
 }
 
+// TestACloseIsNoGap: a watcher that goes and leaves the sandbox running has missed nothing.
+func TestACloseIsNoGap(t *testing.T) {
+	y := newYard(t)
+	h := y.sleeper()
+	for range 20 {
+		a, err := y.Open(t.Context(), h, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan sandbox.Chunk, 100)
+		go func() {
+			defer close(read)
+			for chunk := range a.Output() {
+				read <- chunk
+			}
+		}()
+		<-read // init's lines; from now on the reader waits
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for chunk := range read {
+			if chunk.Gap {
+				t.Fatalf("after the close there is %+v", chunk)
+			}
+		}
+	}
+}
+
 // TestOutputThatCannotBeRead ends with a gap.
 func TestOutputThatCannotBeRead(t *testing.T) {
 	y := newYard(t)

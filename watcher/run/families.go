@@ -14,8 +14,8 @@ import (
 // run's requester is gone.
 //
 // News about a parent is only a hint. Children are ended only if the parent itself, or the journal, says that the
-// parent is ending or has ended. All parents are also looked at each familiesEvery: a parent can end while no run of this
-// watcher stands for it.
+// parent is ending or has ended. endOrphans also looks at all parents every familiesEvery: a parent can end while no run
+// of this watcher stands for it.
 type families struct {
 	wake chan struct{}
 
@@ -24,7 +24,7 @@ type families struct {
 	due      map[string]bool          // parents to look at
 }
 
-// familiesEvery is how often all parents are looked at, with or without news of them.
+// familiesEvery is the pause between two looks at all parents, with or without news of them.
 const familiesEvery = 2 * time.Second
 
 func newFamilies() *families {

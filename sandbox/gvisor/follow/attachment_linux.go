@@ -52,13 +52,13 @@ func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.
 	return a
 }
 
-// pump passes the output on until it ends. If the rest cannot be read, pump ends with a gap. Output that a killed keeper
-// took along is no gap: the run's end says that it is lost.
+// pump passes the output on until it ends, or until Close. If the rest cannot be read, pump ends with a gap. A killed
+// keeper makes no gap: the run's end says that it is lost.
 func (a *attachment) pump() {
 	defer close(a.output)
 	for {
 		out, err := a.line.Read(a.open)
-		if errors.Is(err, io.EOF) || errors.Is(err, keeper.ErrGone) {
+		if errors.Is(err, io.EOF) || errors.Is(err, keeper.ErrGone) || a.open.Err() != nil {
 			return
 		}
 		if err != nil {

@@ -80,8 +80,8 @@ func (b Box) Bring(ctx context.Context, a Arrival) error {
 	return nil
 }
 
-// AwaitEnd waits until the sandbox has ended, and returns how. If no end was written down, the error is ErrGone. An end
-// that is written down needs no keeper, which may be stopped.
+// AwaitEnd waits until the sandbox has ended, and returns how. If no end was written down, the error is ErrGone. AwaitEnd
+// looks for the end before it asks the keeper, because somebody may have stopped the keeper.
 func (b Box) AwaitEnd(ctx context.Context) (End, error) {
 	if end, err := b.End(); err == nil {
 		return end, nil
