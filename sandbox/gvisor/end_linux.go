@@ -73,7 +73,7 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 		if err := l.dismiss(ctx, id); err != nil {
 			return nil, err
 		}
-		if time.Now().After(late) {
+		if state, err := box.State(); err == nil && state == keeper.Over && time.Now().After(late) {
 			l.options.Log.Warn("a sandbox's keeper does not exit; it is killed", "sandbox", id)
 			if err := command.KillKeeper(ctx, l.boxes.Path(id)); err != nil {
 				return nil, err

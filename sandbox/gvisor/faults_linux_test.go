@@ -242,14 +242,18 @@ func TestKeeperIsKilled(t *testing.T) {
 func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
 	y := newYard(t)
 	h := y.sleeper()
-	pids := running(t, y.box(h.ID))
-	for pid, name := range pids {
+	stopped := false
+	for pid, name := range running(t, y.box(h.ID)) {
 		if name == "sandbox-keeper" {
 			if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 			defer unix.Kill(pid, unix.SIGKILL)
+			stopped = true
 		}
+	}
+	if !stopped {
+		t.Fatal("the sandbox has no keeper")
 	}
 	kill(t, y.box(h.ID), "runsc-sandbox")
 	if err := os.WriteFile(filepath.Join(y.box(h.ID), "end.json"), []byte(`{"Started":true,"Code":7}`), 0o600); err != nil { // as the keeper would have
