@@ -116,7 +116,7 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	case err == nil:
 		return seen, nil
 	case errors.As(err, &different):
-		a.r.log.Error("a sandbox differs from its specification; the watcher removes it", "run", a.r.hash, "differences", different)
+		a.r.log.Error("a sandbox differs from its specification; it is removed", "run", a.r.hash, "differences", different)
 		return seen, failed(delegation.CodeAttestation, err)
 	case errors.Is(err, sandbox.ErrNotHeld), errors.Is(err, sandbox.ErrNotFound):
 		return seen, broke(err)
