@@ -17,7 +17,7 @@ LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build install dist demo demo-agents demo-sidecar test vet night quick attack soak bench fuzz compare lint format size clean
+.PHONY: help build install dist demo demo-agents demo-sidecar test vet night fresh planted quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ test: build size vet ## whether it is right: all tests but those of make night, 
 night: build ## what takes long or measures: emulated machines, packages under systemd, clients from npm, soak, racer; STAGE=name for one
 	@scripts/need git python tmux xfs machine systemd rpm
 	@$(GO) build -o $(BIN)/gate ./test/gate && CI=true scripts/engine run $(BIN)/gate night $(STAGE)
+
+fresh: build ## the tests that are new or changed since a commit, up to twenty times each under load; SINCE=COMMIT (HEAD)
+	@$(GO) build -o $(BIN)/gate ./test/gate && scripts/engine run --optional $(BIN)/gate fresh $(SINCE)
+
+planted: ## whether the tests find ten planted defects
+	@scripts/gotest -count=1 -v -timeout 30m -run TestEachDefectIsFound ./test/planted
 
 quick: ## the tests that need no engine; those of what has not changed are not run again
 	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...

@@ -186,7 +186,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/lay", "sandbox/local/hostroot",
 			"internal/doctor", "internal/images", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
-			"internal/runsc", "internal/seccomp", "sandbox/gvisor/boxes", "sandbox/gvisor/bundle", "sandbox/gvisor/command", "sandbox/gvisor/follow", "sandbox/gvisor/groups", "sandbox/gvisor/keeper", "sandbox/gvisor/keeper/output", "sandbox/gvisor/outside",
+			"internal/runsc", "internal/seccomp", "internal/trust", "sandbox/gvisor/boxes", "sandbox/gvisor/bundle", "sandbox/gvisor/command", "sandbox/gvisor/follow", "sandbox/gvisor/groups", "sandbox/gvisor/keeper", "sandbox/gvisor/keeper/output", "sandbox/gvisor/outside",
 		},
 		theirs: []string{unix},
 	},

@@ -2,6 +2,7 @@
 //
 //	gate test               // what make test does
 //	gate night [STAGE…]     // what make night does
+//	gate fresh [COMMIT]     // what make fresh does: the tests that are new or changed since a commit, again and again under load
 //
 // The table in stages.go says which packages belong to which stage. The suite test stops at the first stage that fails; night goes on, so that one
 // night shows everything.

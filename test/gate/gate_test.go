@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,6 +75,80 @@ func TestPlantedDefects(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFresh: a test that fails once in a while does not get in, and it is said how often the others ran.
+func TestFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: each test is compiled and run")
+	}
+	sources, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.Command(filepath.Join(sources, "scripts/need"), "cc").Run(); err != nil {
+		t.Skip("NOT SHOWN HERE: the race detector needs a C compiler")
+	}
+	for pkg, c := range map[string]struct {
+		test string
+		err  error
+		said string
+	}{
+		"./fine":  {"TestFine", nil, "./fine: TestFine: passed 20 times beside 0 busy loops"},
+		"./flaky": {"TestOnceRed", errRed, "./flaky: TestOnceRed: FAILED"},
+		"./race":  {"TestRacesOnce", errRed, "./race: TestRacesOnce: FAILED"},
+	} {
+		t.Setenv("PLANTED", t.TempDir())
+		var said strings.Builder
+		g := &Gate{Checkout: filepath.Join(sources, "test/gate/testdata/planted"), Sources: sources, Out: &said}
+		if err := g.Fresh(t.Context(), map[string][]string{pkg: {c.test}}); !errors.Is(err, c.err) || !strings.Contains(said.String(), c.said) {
+			t.Errorf("%s: %v, want %v\n%s", pkg, err, c.err, said.String())
+		}
+	}
+}
+
+// TestWhatIsFresh: a test is found by each of its lines, also by one that was taken away, and by a file that git does not know yet.
+func TestWhatIsFresh(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NOT SHOWN HERE: there is no git")
+	}
+	for _, variable := range os.Environ() { // a hook of git's may have set some
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "GIT_") {
+			t.Setenv(name, "")
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if _, err := gitIn(t.Context(), dir, append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("package p\n\n"+text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const same = "func TestSame(t *testing.T) {\n\tt.Log(1)\n}\n\n"
+	git("init", "--quiet")
+	put("p/p_test.go", same+"func TestChanged(t *testing.T) {\n\tt.Log(1)\n}\n\nfunc TestShorter(t *testing.T) {\n\tt.Log(1)\n\tt.Log(2)\n}\n\nfunc helper() {}\n")
+	put("p/gone_test.go", "func TestGone(t *testing.T) {}\n")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "one")
+	put("p/p_test.go", same+"func TestChanged(t *testing.T) {\n\tt.Log(3)\n}\n\nfunc TestShorter(t *testing.T) {\n\tt.Log(1)\n}\n\nfunc helper() { println() }\n\nfunc TestMain(m *testing.M) {}\n")
+	put("q/new_test.go", "func TestNew(t *testing.T) {}\n\nfunc TestAnIdleWatcherIsSmall(t *testing.T) {}\n")
+	put("q/testdata/planted/new_test.go", "func TestPlanted(t *testing.T) {}\n")
+	if err := os.Remove(filepath.Join(dir, "p/gone_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := freshTests(t.Context(), dir, "HEAD")
+	if want := map[string][]string{"./p": {"TestChanged", "TestShorter"}, "./q": {"TestNew"}}; err != nil || !reflect.DeepEqual(found, want) {
+		t.Errorf("found %v, %v; want %v", found, err, want)
 	}
 }
 

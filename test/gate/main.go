@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -35,14 +36,17 @@ var errRed = errors.New("red")
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: gate SUITE [STAGE…]; the suites are test and night")
+		return errors.New("usage: gate SUITE [STAGE…], where the suites are test and night; or gate fresh [COMMIT]")
 	}
-	suite := args[0]
-	stages, err := stagesOf(suite, args[1:])
+	here, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	here, err := os.Getwd()
+	if args[0] == "fresh" {
+		return fresh(ctx, here, append(args[1:], "HEAD")[0])
+	}
+	suite := args[0]
+	stages, err := stagesOf(suite, args[1:])
 	if err != nil {
 		return err
 	}
@@ -74,6 +78,16 @@ func run(ctx context.Context, args []string) error {
 		return errRed
 	}
 	return nil
+}
+
+// fresh runs the tests that are new or changed since a commit.
+func fresh(ctx context.Context, here, since string) error {
+	tests, err := freshTests(ctx, here, since)
+	if err != nil {
+		return err
+	}
+	g := &Gate{Checkout: here, Sources: here, Flags: strings.Fields(os.Getenv("TESTFLAGS")), Out: os.Stdout, Busy: runtime.NumCPU()}
+	return g.Fresh(ctx, tests)
 }
 
 // runAll runs stages in turn, up to the first that is red where stopAtRed says so.

@@ -22,6 +22,7 @@ type Gate struct {
 	Logs     string    // the directory of this run
 	Flags    []string  // more flags of go test
 	Out      io.Writer // what a person sees, and the log keeps
+	Busy     int       // loops beside the tests of Fresh
 	load     *loadLog
 }
 
@@ -70,7 +71,7 @@ func (g *Gate) first(ctx context.Context, s Stage, packages []string) Report {
 	if len(s.Tests) > 0 {
 		args = append(args, "-run="+onlyThese(s.Tests))
 	} else {
-		args = append(args, "-skip="+onlyThese(measures))
+		args = append(args, "-skip="+onlyThese(named()))
 	}
 	code, err := g.command(ctx, s, g.Out, "go", slices.Concat(args, g.Flags, packages)...)
 	report, readErr := readFile(events, packages)

@@ -10,7 +10,7 @@ import (
 type Stage struct {
 	Name     string
 	Packages []string // patterns; none means all packages that no other stage of either suite owns
-	Tests    []string // the names of the tests to run; none means all but those of the stage measures
+	Tests    []string // the names of the tests to run; none means all but those that another stage names
 	Parallel int      // packages at a time
 	Engine   bool     // its tests may ask the Docker engine
 }
@@ -26,9 +26,9 @@ var measures = []string{
 var suites = map[string][]Stage{
 	"test": {
 		{Name: "plain", Parallel: 2},
-		{Name: "launchers", Parallel: 1, Engine: true, Packages: []string{"./internal/mounts", "./sandbox/docker", "./sandbox/gvisor", "./sandbox/gvisor/keeper"}},
-		{Name: "programs", Parallel: 1, Engine: true, Packages: []string{
-			"./cmd/watcher", "./internal/serve", "./test/work", "./test/attack/client", "./test/attack/outbox", "./test/engine", "./test/crash", "./test/e2e",
+		{Name: "launchers", Parallel: 2, Engine: true, Packages: []string{"./internal/mounts", "./sandbox/docker", "./sandbox/gvisor", "./sandbox/gvisor/keeper"}},
+		{Name: "programs", Parallel: 2, Engine: true, Packages: []string{
+			"./test/crash", "./test/e2e", "./test/engine", "./internal/serve", "./test/attack/outbox", "./cmd/watcher", "./test/attack/client", "./test/work",
 		}},
 	},
 	"night": {
@@ -36,6 +36,7 @@ var suites = map[string][]Stage{
 			"./test/e2e", "./watcher", "./watcher/output", "./cmd/model-gateway",
 			"./internal/gateway", "./internal/journal", "./internal/tree", "./test/attack/outbox", "./test/engine",
 		}},
+		{Name: "planted", Parallel: 1, Tests: []string{"TestEachDefectIsFound"}, Packages: []string{"./test/planted"}},
 		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}},
 		{Name: "clients", Parallel: 1, Engine: true, Packages: []string{"./test/clients", "./test/demo"}},
 		{Name: "pages", Parallel: 1, Engine: true, Packages: []string{"./test/readme", "./test/terminal", "./test/scripts"}},
@@ -44,6 +45,17 @@ var suites = map[string][]Stage{
 		{Name: "machine", Parallel: 1, Engine: true, Packages: []string{"./test/machine/..."}},
 		{Name: "soak", Parallel: 1, Engine: true, Packages: []string{"./test/soak"}},
 	},
+}
+
+// named returns the tests that stages name. They run in those stages and in no other.
+func named() (tests []string) {
+	for _, suite := range suites {
+		for _, s := range suite {
+			tests = append(tests, s.Tests...)
+		}
+	}
+	slices.Sort(tests)
+	return tests
 }
 
 // strict are packages in which a failure that does not come again is still a failure: the wall, the journal, and that nothing is lost and nothing happens twice.

@@ -73,7 +73,11 @@ func (h *House) tearDown() {
 	if h.exited == nil {
 		return // no watcher was ever started
 	}
-	if h.process != nil {
+	switch {
+	case h.process == nil:
+	case h.Failed():
+		_ = h.Signal(syscall.SIGQUIT) // it logs where its goroutines are, and dies
+	default:
 		if err := h.Signal(syscall.SIGTERM); err != nil {
 			h.Errorf("the watcher ended with %v", err)
 		}
