@@ -22,3 +22,7 @@ func Tail(stream []byte) string {
 // WholeSuffix ends the name of a file that stands beside an answer. That file holds all of the standard output when the
 // output is longer than the answer may be.
 const WholeSuffix = ".whole"
+
+// PreviousSuffix is added to the name of an earlier answer, and of the file beside it, when a new run begins in the
+// workspace.
+const PreviousSuffix = ".previous"

@@ -16,11 +16,11 @@ var ErrRunning = errors.New("the subagent is still running")
 // Continue lets a subagent go on with its conversation, in its workspace and with its profile, in a new sandbox. Only
 // ID and Task are required. Missing options come from the subagent's last run, as far as it is known here; a missing
 // session becomes the last one that the host has kept of the subagent. The run before must have ended, and either its
-// result has been taken or Replace is set.
+// result has been taken or Replace is set. The error is ErrNoRun if the profile has no agent and the subagent no workspace.
 func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
-	id, err := delegation.ParseSubagentID(o.ID)
+	id, err := parseID(o.ID)
 	if err != nil {
-		return nil, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+		return nil, err
 	}
 	beat, err := m.served(ctx)
 	if err != nil {
@@ -35,7 +35,8 @@ func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.SessionID == "" {
+	named := o.SessionID != ""
+	if !named {
 		o.SessionID = delegation.SessionLast
 		if last.SessionID != "" {
 			o.SessionID = last.SessionID
@@ -51,7 +52,22 @@ func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
 		o.Workspace = last.Workspace
 	}
 	o.Fill = nil
+	// Without an agent the host keeps no session, so the workspace is all that the subagent can go on with.
+	if offer, ok := offered(beat, o.Profile); ok && offer.Agent == "" && o.Workspace == "" && !named {
+		if err := m.checkWorkspace(o.ID); err != nil {
+			return nil, err
+		}
+	}
 	return m.Spawn(ctx, o)
+}
+
+// checkWorkspace returns ErrNoRun if a subagent has no workspace.
+func (m *Manager) checkWorkspace(id string) error {
+	root, _, err := m.OpenWorkspace(id)
+	if err != nil {
+		return err
+	}
+	return root.Close()
 }
 
 // lastOf returns the client's knowledge of a subagent's last ended run, or a zero Result if there is none.

@@ -66,6 +66,18 @@ func TestContinueWhatIsNotKnownHere(t *testing.T) {
 		}
 		h.beat.Features = append(h.beat.Features, delegation.FeatureSessions)
 		h.sendBeat()
+		if _, err := m.Continue(t.Context(), SpawnOptions{ID: "s1", Task: "on"}); !errors.Is(err, ErrNoRun) {
+			t.Errorf("a subagent that nobody knows, of a profile without an agent: %v", err)
+		}
+		for id, o := range map[string]SpawnOptions{
+			"s3": {Task: "on", SessionID: "session-0"}, // the profile's command may know it
+			"s4": {Task: "on", Workspace: t.TempDir()},
+		} {
+			o.ID = id
+			must(m.Continue(t.Context(), o))
+		}
+		h.beat.Profiles[0].Agent = "claude"
+		h.sendBeat()
 		must(m.Continue(t.Context(), SpawnOptions{ID: "s1", Task: "on"}))
 		if req := h.requestOf("s1"); req.SessionID.String() != delegation.SessionLast || req.Workspace != "workspaces/s1" || !req.Profile.IsZero() {
 			t.Errorf("the request is %+v", req)

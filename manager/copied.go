@@ -3,7 +3,6 @@ package manager
 import (
 	"os"
 	"path/filepath"
-	"slices"
 
 	"torno/delegation"
 	"torno/internal/beneath"
@@ -20,8 +19,7 @@ func (m *Manager) works(id delegation.SubagentID, workspace, profile string) str
 	if err != nil {
 		return own // no watcher serves, so the profile is unknown; the base exists because a copy was made
 	}
-	offered := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return profile == "" || p.Name == profile })
-	if offered >= 0 && beat.Profiles[offered].Workspace != delegation.WorkspaceCopy {
+	if offer, ok := offered(beat, profile); ok && offer.Workspace != delegation.WorkspaceCopy {
 		return workspace
 	}
 	return own
@@ -41,9 +39,9 @@ func (m *Manager) hasBase(id delegation.SubagentID) bool {
 // OpenBase opens the host's record of the files that it copied into a child's workspace, in their state at that time.
 // The error is fs.ErrNotExist if the host made no copy.
 func (m *Manager) OpenBase(id string) (*os.Root, error) {
-	subagent, err := delegation.ParseSubagentID(id)
+	subagent, err := parseID(id)
 	if err != nil {
-		return nil, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+		return nil, err
 	}
 	root, err := m.root()
 	if err != nil {

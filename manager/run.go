@@ -18,10 +18,11 @@ type Run struct {
 	id           delegation.SubagentID
 	request      delegation.RequestID
 	workspace    string
-	asked        string // the workspace that the request names; the child may have got a copy
-	profile      string // the profile that the request names
-	answer       string // below the workspace; "" for none
-	timeout      time.Duration
+	asked        string        // the workspace that the request names; the child may have got a copy
+	profile      string        // the profile that the request names
+	answer       string        // below the workspace; "" for none
+	timeout      time.Duration // the time that the request asks for
+	most         time.Duration // the longest time that the profile allows; 0 if it is not known
 	cancelOnDone bool
 	atRequest    workspaceSnapshot
 }
@@ -52,12 +53,24 @@ func (r *Run) RequestID() string { return r.request.String() }
 // Workspace returns the directory that the child may write.
 func (r *Run) Workspace() string { return r.workspace }
 
+// Timeout returns how long the run may take. That is less than its parent asked for if the profile allows less, which is
+// known only of a run that this process has asked for.
+func (r *Run) Timeout() time.Duration {
+	if r.most > 0 {
+		return min(r.timeout, r.most)
+	}
+	return r.timeout
+}
+
+// AnswerFile returns where in its workspace the run's answer will be.
+func (r *Run) AnswerFile() string { return r.answer }
+
 // Attach finds the run of a subagent by its request file, even if another process wrote the request. A request that the
 // host must refuse has a run too, so that a caller can wait for the refusal.
 func (m *Manager) Attach(id string) (*Run, error) {
-	subagent, err := delegation.ParseSubagentID(id)
+	subagent, err := parseID(id)
 	if err != nil {
-		return nil, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+		return nil, err
 	}
 	data, err := m.read(delegation.RequestName(subagent), m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,8 +66,9 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	offer, _ := offered(beat, o.Profile)
 	if o.Timeout == 0 {
-		o.Timeout = timeoutOf(beat, o.Profile)
+		o.Timeout = timeoutOf(offer)
 	}
 	req, err := m.compose(o)
 	if err != nil {
@@ -86,7 +87,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 		return nil, err
 	}
 	run := m.runOf(req)
-	run.cancelOnDone = o.CancelOnDone
+	run.cancelOnDone, run.most = o.CancelOnDone, time.Duration(offer.MaxTimeoutSeconds)*time.Second
 	made := func() ([]byte, error) { req.WorkspaceMade = true; return encode(req, beat) }
 	if err := run.publish(ctx, data, made, o); err != nil {
 		return nil, err
@@ -94,13 +95,21 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	return run, nil
 }
 
-// timeoutOf returns the time for a run of an offered profile if its parent sets none. The first profile is the default.
-func timeoutOf(beat delegation.Heartbeat, profile string) time.Duration {
+// offered returns what the watcher offers under the name of a profile. The first profile is the default.
+func offered(beat delegation.Heartbeat, profile string) (offer delegation.ProfileOffer, ok bool) {
 	i := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return p.Name == profile || profile == "" })
-	if i < 0 || beat.Profiles[i].TimeoutSeconds <= 0 || beat.Profiles[i].TimeoutSeconds > math.MaxInt32 {
+	if i < 0 {
+		return offer, false
+	}
+	return beat.Profiles[i], true
+}
+
+// timeoutOf returns the time for a run of an offered profile if its parent sets none.
+func timeoutOf(offer delegation.ProfileOffer) time.Duration {
+	if offer.TimeoutSeconds <= 0 || offer.TimeoutSeconds > math.MaxInt32 {
 		return DefaultTimeout
 	}
-	return time.Duration(beat.Profiles[i].TimeoutSeconds) * time.Second
+	return time.Duration(offer.TimeoutSeconds) * time.Second
 }
 
 // compose makes the request that the options ask for.
@@ -108,8 +117,8 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	if o.ID == "" {
 		o.ID = "sub_" + randomHex(4)
 	}
-	if req.SubagentID, err = delegation.ParseSubagentID(o.ID); err != nil {
-		return req, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+	if req.SubagentID, err = parseID(o.ID); err != nil {
+		return req, err
 	}
 	if req.RequestID, err = delegation.ParseRequestID(randomHex(16)); err != nil {
 		return req, err
@@ -273,6 +282,15 @@ func (r *Run) prepareWorkspace(ours bool) (fresh bool, err error) {
 		return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", r.workspace, err)
 	}
 	return false, dir.Close()
+}
+
+// parseID parses the id of a subagent that a caller has named.
+func parseID(id string) (delegation.SubagentID, error) {
+	subagent, err := delegation.ParseSubagentID(id)
+	if err != nil {
+		return subagent, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+	}
+	return subagent, nil
 }
 
 // refuse returns a refusal on this side of the wall.

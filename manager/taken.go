@@ -60,9 +60,9 @@ func (r *Run) Acknowledge(result Result) error {
 
 // Taken reads the copy of a subagent's last taken result. If there is none, the error is ErrNoRun.
 func (m *Manager) Taken(id string) (Result, error) {
-	subagent, err := delegation.ParseSubagentID(id)
+	subagent, err := parseID(id)
 	if err != nil {
-		return Result{}, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+		return Result{}, err
 	}
 	result, err := m.copyOf(subagent)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -138,9 +138,9 @@ func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, N
 
 // OpenWorkspace opens the workspace of a subagent, whether or not its result was taken, and returns the path too.
 func (m *Manager) OpenWorkspace(id string) (*os.Root, string, error) {
-	subagent, err := delegation.ParseSubagentID(id)
+	subagent, err := parseID(id)
 	if err != nil {
-		return nil, "", refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+		return nil, "", err
 	}
 	path := filepath.Join(m.Outbox(), Workspaces, id)
 	run, err := m.Attach(id)

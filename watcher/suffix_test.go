@@ -7,9 +7,12 @@ import (
 	"torno/internal/runfile"
 )
 
-// TestInitAndTheWireNameTheWholeAlike: init writes the file and a client looks for it, and neither imports the other.
-func TestInitAndTheWireNameTheWholeAlike(t *testing.T) {
-	if runfile.WholeSuffix != delegation.WholeSuffix {
-		t.Errorf("init writes %q, a client looks for %q", runfile.WholeSuffix, delegation.WholeSuffix)
+// TestInitAndTheWireNameAnAnswersFilesAlike: init names the files and a client looks for them, and neither imports the
+// other.
+func TestInitAndTheWireNameAnAnswersFilesAlike(t *testing.T) {
+	for init, client := range map[string]string{runfile.WholeSuffix: delegation.WholeSuffix, runfile.PreviousSuffix: delegation.PreviousSuffix} {
+		if init != client {
+			t.Errorf("init writes %q, a client looks for %q", init, client)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"torno/internal/cli"
@@ -47,6 +49,9 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(origin); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, cli.Usage("--copy: there is no directory %s", origin)
+	}
 	if from.mib > 0 {
 		from.how.Bytes = from.mib << 20
 	}
@@ -86,15 +91,15 @@ func (c *app) forget(m *manager.Manager, id string) error {
 	return patch.Forget(state, m.Outbox(), id)
 }
 
-// keepAsked records the child's last request, for apply. A failure is only a warning, because the request is already
+// keepAsked records the child's request, for diff and apply. A failure is only a warning, because the request is already
 // out.
 func (c *app) keepAsked(m *manager.Manager, run *manager.Run) {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
 		return // without a state directory there is no base either
 	}
-	if err := patch.Asked(state, m.Outbox(), run.ID(), run.RequestID()); err != nil {
-		c.Warn(fmt.Sprintf("the id of the child's last request could not be kept: %v", err))
+	if err := patch.Asked(state, m.Outbox(), run.ID(), run.RequestID(), run.AnswerFile()); err != nil {
+		c.Warn(fmt.Sprintf("the child's request could not be recorded, so apply may ask for --unfinished, and may list the answer among the changes: %v", err))
 	}
 }
 

@@ -89,10 +89,13 @@ func diagnose(err error, outbox string) cli.Trouble {
 	t := cli.Trouble{Exit: exitTrouble, Code: "trouble", Text: err.Error()}
 	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
 		t.Exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
+		if e.Code == delegation.CodeBadID && t.Next == "" {
+			t.Next = "an id has at most 128 letters, digits, dots, underscores and hyphens, and begins with a letter or a digit"
+		}
 		return t
 	}
-	if _, ok := errors.AsType[*manager.TakenError](err); ok {
-		t.Code, t.Next = "taken", "subagent wait --again prints the result again, for a day"
+	if e, ok := errors.AsType[*manager.TakenError](err); ok {
+		t.Code, t.Next = "taken", fmt.Sprintf("subagent wait --again %s prints the result again, for a day", e.SubagentID)
 		return t
 	}
 	for _, known := range troubles {

@@ -51,7 +51,7 @@ func (c *app) list(ctx context.Context, quiet bool) (int, error) {
 			fmt.Fprintln(c.Out, item.SubagentID)
 		}
 	case len(found.Items) == 0:
-		c.Say("no runs in %s", m.Outbox())
+		c.Say("no runs in %s with a result to take", m.Outbox())
 	default:
 		c.table(found.Items, time.Now())
 	}

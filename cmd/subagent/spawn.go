@@ -132,6 +132,9 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 		return 0, err
 	}
 	c.keepAsked(m, run)
+	if got := run.Timeout(); got < o.Timeout {
+		c.Warn(fmt.Sprintf("the child may run for %s, the most that its profile allows, and not for %s", cli.Span(got), cli.Span(o.Timeout)))
+	}
 	switch {
 	case wait:
 		stop, show := func(bool) {}, c.show

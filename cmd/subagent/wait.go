@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"torno/delegation"
 	"torno/internal/cli"
 	"torno/manager"
 )
@@ -86,7 +87,7 @@ func (c *app) waitFor(ctx context.Context, named []string, all, again bool) ([]s
 	case found.More:
 		c.Warn(fmt.Sprintf("there are more children; this command waits for %d of them", len(named)))
 	case err == nil && len(named) == 0:
-		c.Say("no runs in %s", m.Outbox())
+		c.Say("no runs in %s with a result to take", m.Outbox())
 	}
 	return named, err
 }
@@ -177,16 +178,33 @@ func (c *app) explainEnd(r manager.Result) {
 	if r.Partial {
 		c.Say("its answer may be incomplete")
 	}
-	if r.Error != nil && r.Error.Hint != "" {
-		c.Line(cli.Bold, "next:", r.Error.Hint)
+	if r.Error == nil { // otherwise the tail would only repeat the sentence of the refusal
+		c.tail("standard error", r.StderrTail)
+		if r.Answer == "" {
+			c.tail("standard output", r.StdoutTail)
+		}
 	}
-	if r.Error != nil {
-		return // the tail would only repeat the sentence of the refusal
+	if next := nextAfter(r); next != "" {
+		c.Line(cli.Bold, "next:", next)
 	}
-	c.tail("standard error", r.StderrTail)
-	if r.Answer == "" {
-		c.tail("standard output", r.StdoutTail)
+}
+
+// notFound is the exit code with which a shell, and init, report that they found no such command.
+const notFound = 127
+
+// nextAfter returns what the parent can do about the end of a run that did not complete, or "".
+func nextAfter(r manager.Result) string {
+	switch {
+	case r.Error != nil:
+		return r.Error.Hint
+	case r.Reason == delegation.ReasonDeadline:
+		return "give it more time with --timeout; subagent info shows how much its profile allows"
+	case r.Reason == delegation.ReasonOutOfMemory:
+		return "give it a smaller task, or ask the operator for a profile with more memory"
+	case r.Reason == delegation.ReasonExited && r.ExitCode == notFound:
+		return "a command was not found: the child has only the programs that its profile gives it"
 	}
+	return ""
 }
 
 // tail shows the end of the child's output.

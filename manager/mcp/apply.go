@@ -117,7 +117,7 @@ func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
 
 // endOf returns a function that reports whether a taken result belongs to the child's last run in its copy.
 func endOf(work *patch.Work) func(manager.Result) bool {
-	last := work.LastAsked()
+	last := work.Base.LastAsked()
 	return func(r manager.Result) bool {
 		return r.TakenAt.After(work.Base.MadeAt) && (last == "" || r.RequestID == last)
 	}

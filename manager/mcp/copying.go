@@ -75,13 +75,13 @@ func (s *Server) forget(id string) error {
 	return patch.Forget(state, s.m.Outbox(), id)
 }
 
-// keepAsked records the child's last request, for apply.
+// keepAsked records the child's request, for diff and apply.
 func (s *Server) keepAsked(run *manager.Run) error {
 	state, err := patch.StateDir(s.env)
 	if err != nil {
 		return nil //nolint:nilerr // without a state directory there is no base either
 	}
-	return patch.Asked(state, s.m.Outbox(), run.ID(), run.RequestID())
+	return patch.Asked(state, s.m.Outbox(), run.ID(), run.RequestID(), run.AnswerFile())
 }
 
 // withWork finds the changes that a child has made in its copy, and calls do with them.

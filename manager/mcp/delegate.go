@@ -198,7 +198,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 	s.changed()
 	one.ID, one.request, one.Workspace = run.ID(), run.RequestID(), words(run.Workspace())
 	if err := s.keepAsked(run); err != nil {
-		one.Warnings = append(one.Warnings, words("its last request could not be recorded, so apply may need unfinished: "+err.Error()))
+		one.Warnings = append(one.Warnings, words("its request could not be recorded, so apply may ask for unfinished, and may list the answer among the changes: "+err.Error()))
 	}
 	return one, nil
 }

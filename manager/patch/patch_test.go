@@ -159,15 +159,43 @@ func TestAStepLooksOnceMore(t *testing.T) {
 	}
 }
 
-// The answer is delivered in another way, and is not part of the work.
+// The answer is delivered in another way, and is not part of the work. Nor is an answer to an earlier or later request
+// of the child, which may have had another name.
 func TestTheAnswerIsNoChange(t *testing.T) {
 	s := newScene(t, map[string]string{"a": "a"})
-	write(t, s.child("answer.txt"), "the answer")
-	write(t, s.child("answer.txt.whole"), "the answer")
+	for _, answer := range []string{"answer.txt", "out/report.md", "notes.whole", ""} {
+		s.must(Asked(s.dir+"/state", s.dir+"/outbox", "s1", "a request", answer))
+		for _, suffix := range []string{"", ".whole", ".previous", ".whole.previous"} {
+			if answer != "" {
+				write(t, s.child(answer+suffix), "the answer")
+			}
+		}
+	}
 	write(t, s.child("sub/answer.txt"), "work")
-	changes := s.take(Selection{}).Changes
-	if len(changes) != 2 || changes[0].Path != "sub" || changes[1].Path != "sub/answer.txt" {
-		t.Errorf("it has %+v", changes)
+	write(t, s.child("other.previous"), "work")
+	write(t, s.child(".whole"), "work")
+	var changed []string
+	for _, change := range s.take(Selection{}).Changes {
+		changed = append(changed, change.Path)
+	}
+	if want := []string{".whole", "other.previous", "out", "sub", "sub/answer.txt"}; !slices.Equal(changed, want) {
+		t.Errorf("changed: %q, and should be %q", changed, want)
+	}
+}
+
+// The record of requests is made only for a child that was given something.
+func TestARequestWithoutACopyIsNotRecorded(t *testing.T) {
+	s := newScene(t, nil)
+	s.must(Asked(s.dir+"/state", s.dir+"/outbox", "s2", "a request", "answer.txt"))
+	if _, err := s.store.Base("s2"); !errors.Is(err, ErrNoBase) {
+		t.Errorf("the base of a child that was given nothing: %v", err)
+	}
+	s.must(Asked(s.dir+"/state", s.dir+"/outbox", "s1", "first", "answer.txt"))
+	s.must(Asked(s.dir+"/state", s.dir+"/outbox", "s1", "last", "answer.txt"))
+	base, err := s.store.Base("s1")
+	s.must(err)
+	if base.LastAsked() != "last" {
+		t.Errorf("the last request is %q", base.LastAsked())
 	}
 }
 

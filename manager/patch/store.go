@@ -26,8 +26,8 @@ var ErrNoBase = errors.New("the child's workspace is not a copy, or the record o
 var ErrNoPlace = errors.New("there is no place for the client's own files")
 
 // Store keeps the bases of an outbox's children, in a directory of the parent's own. For each child it holds the record
-// of the copy (base.json), the text of the copied files (base.text) and, while an apply is under way, its marker
-// (applying-DIGEST.json).
+// of the copy (base.json), the text of the copied files (base.text), the record of its requests (asked.json) and, while
+// an apply is under way, its marker (applying-DIGEST.json).
 type Store struct {
 	outbox string
 	path   string
@@ -146,7 +146,8 @@ type Base struct {
 	Texts       map[string]span `json:"texts"`     // by digest: where in base.text a content lies
 	TextSize    int64           `json:"text_size"` // bytes of all of them, before they are compressed
 
-	read string // the digest of the file
+	read  string // the digest of the file
+	asked requests
 }
 
 const (
@@ -161,10 +162,20 @@ func (b *Base) IsOf(workspace *os.Root) bool {
 	return err == nil && b.Place.Same(place)
 }
 
-// isAnswer reports whether a path is the child's answer, which is not part of its work.
+// LastAsked returns the child's last request, or "" if none was recorded.
+func (b *Base) LastAsked() string { return b.asked.Last }
+
+// isAnswer reports whether a path is the answer to one of the child's requests, or one of the files beside it that init
+// writes. They are not part of the child's work.
 func (b *Base) isAnswer(p string) bool {
-	return b.Answer != "" && (p == b.Answer || p == b.Answer+delegation.WholeSuffix)
+	return slices.ContainsFunc(append(b.asked.Answers, b.Answer), func(answer string) bool {
+		beside, is := strings.CutPrefix(p, answer)
+		return is && answer != "" && slices.Contains(besideAnswer, beside)
+	})
 }
+
+// besideAnswer has what is added to an answer's name: nothing, or what init adds.
+var besideAnswer = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
 
 // leftOut returns why a path is refused because the copy left out the parent's entry there, or "".
 func (b *Base) leftOut(p string) string {
@@ -199,6 +210,14 @@ func (s *Store) Base(id string) (*Base, error) {
 		return nil, fmt.Errorf("the record of the copy of %s has another version (%d)", id, b.Version)
 	}
 	b.read = digestOf(data)
+	dir, err := s.root.OpenRoot(id)
+	if err != nil {
+		return nil, fmt.Errorf("read the record of the copy of %s: %w", id, err)
+	}
+	defer dir.Close()
+	if b.asked, err = readRequests(dir); err != nil {
+		return nil, fmt.Errorf("read the record of the copy of %s: %w", id, err)
+	}
 	return b, nil
 }
 
@@ -231,27 +250,36 @@ func (s *Store) save(b *Base) error {
 	return nil
 }
 
-// replace writes one of a child's files whole, by rename.
+// replace writes one of a child's files whole.
 func (s *Store) replace(id, name string, data []byte) error {
-	temp := filepath.Join(id, ".new-"+randomName())
-	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	dir, err := s.root.OpenRoot(id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := replaceIn(dir, name, data); err != nil {
+		return fmt.Errorf("write %s of %s: %w", name, id, err)
+	}
+	return nil
+}
+
+// replaceIn writes a file whole, by rename, and waits until it is on the disk.
+func replaceIn(dir *os.Root, name string, data []byte) error {
+	temp := ".new-" + randomName()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = s.root.Rename(temp, filepath.Join(id, name))
+		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		_ = s.root.Remove(temp)
-		return fmt.Errorf("write %s of %s: %w", name, id, err)
-	}
-	dir, err := s.root.OpenRoot(id)
-	if err != nil {
+		_ = dir.Remove(temp)
 		return err
 	}
-	return errors.Join(flush(dir), dir.Close())
+	return flush(dir)
 }
 
 // Forget drops the base of a child whose new workspace is not a copy. It does not create a store.
@@ -259,10 +287,16 @@ func Forget(state, outbox, id string) error {
 	return os.RemoveAll(filepath.Join(ownPath(state, outbox, "subagents"), id))
 }
 
-const requestName = "request"
+const askedName = "asked.json"
 
-// Asked records the last request of a child that has a base.
-func Asked(state, outbox, id, request string) error {
+// requests is the record of the requests of a child that has a base.
+type requests struct {
+	Last    string   `json:"last_request_id"`
+	Answers []string `json:"answers"` // where in the workspace the requests wanted their answers
+}
+
+// Asked records a request of a child that has a base, and where in the workspace its answer will be.
+func Asked(state, outbox, id, request, answer string) error {
 	dir, err := os.OpenRoot(filepath.Join(ownPath(state, outbox, "subagents"), id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -270,13 +304,35 @@ func Asked(state, outbox, id, request string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.WriteFile(requestName, []byte(request), 0o600), dir.Close())
+	defer dir.Close()
+	asked, err := readRequests(dir)
+	if err != nil {
+		asked = requests{} // a damaged record must not stay
+	}
+	asked.Last = request
+	if !slices.Contains(asked.Answers, answer) {
+		asked.Answers = append(asked.Answers, answer)
+	}
+	data, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	return replaceIn(dir, askedName, data)
 }
 
-// LastAsked returns the child's last request, or "" if none was recorded.
-func (w *Work) LastAsked() string {
-	request, _ := w.store.root.ReadFile(filepath.Join(w.Base.Subagent, requestName)) // only the command subagent records one
-	return string(request)
+// readRequests returns an empty record if no request was recorded.
+func readRequests(dir *os.Root) (asked requests, err error) {
+	data, err := dir.ReadFile(askedName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return asked, nil
+	}
+	if err != nil {
+		return asked, err
+	}
+	if err := json.Unmarshal(data, &asked); err != nil {
+		return asked, fmt.Errorf("read %s: %w", askedName, err)
+	}
+	return asked, nil
 }
 
 // Drop forgets the base of a child.
@@ -294,8 +350,11 @@ func (s *Store) Prune() error {
 			continue
 		}
 		workspace := filepath.Join(s.outbox, "workspaces", e.Name())
-		if b, err := s.Base(e.Name()); err == nil {
+		switch b, err := s.Base(e.Name()); {
+		case err == nil:
 			workspace = cmp.Or(b.Workspace, workspace)
+		case !errors.Is(err, ErrNoBase):
+			continue // it may belong to any workspace
 		}
 		if _, err := os.Lstat(workspace); errors.Is(err, fs.ErrNotExist) {
 			all = errors.Join(all, s.Drop(e.Name()))

@@ -255,7 +255,7 @@ type taking struct {
 }
 
 func (t *taking) visit(f found) error {
-	if base := t.work.Base; base.isAnswer(f.path) && t.before[f.path] == nil {
+	if base := t.work.Base; base.isAnswer(f.path) && t.before[f.path] == nil && !f.info.IsDir() {
 		return nil
 	}
 	e := &Entry{Path: f.path, Kind: Other, Fault: f.fault}
