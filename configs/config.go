@@ -37,6 +37,7 @@ type Config struct {
 
 	launchers launcher.List
 	file      string                       // the configuration's file, as Load was told; "" without a file
+	local     bool                         // it was made by Local
 	cpus      int                          // the machine's number of processors
 	settings  map[string]launcher.Settings // the settings of each launcher, by its name
 }

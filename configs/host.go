@@ -47,7 +47,7 @@ func (c Config) CheckApart() ([]Warning, error) {
 func (c *Config) checkOutboxes(r *report) {
 	c.checkOwnFile(r)
 	for i := range c.Outboxes {
-		checkOutboxDirs(r, &c.Outboxes[i])
+		checkOutboxDirs(r, &c.Outboxes[i], c.local)
 		checkViews(r, &c.Outboxes[i])
 	}
 	c.resolved().checkDirectories(r)
@@ -206,8 +206,14 @@ func checkPlace(r *report, key string, fs sandbox.RootFS) {
 	}
 }
 
-func checkOutboxDirs(r *report, o *Outbox) {
+// checkOutboxDirs checks the directories of an outbox. toMake means that watcher run makes a missing outbox, and missing
+// allowed roots in it.
+func checkOutboxDirs(r *report, o *Outbox, toMake bool) {
 	key := "outboxes." + o.Name
+	missing := func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return errors.Is(err, fs.ErrNotExist)
+	}
 	directory := func(key, dir string) {
 		if info, err := os.Stat(dir); err != nil {
 			r.problem(key, "cannot be looked at: %v", err)
@@ -215,25 +221,28 @@ func checkOutboxDirs(r *report, o *Outbox) {
 			r.problem(key, "%s is not a directory", dir)
 		}
 	}
-	directory(key+".dir", o.Dir)
+	if !toMake || !missing(o.Dir) {
+		directory(key+".dir", o.Dir)
+	}
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o002 != 0 {
 		r.warn(key+".dir", "%s is writable for every user, so every user can act as this parent; run: chmod o-w %s", o.Dir, o.Dir)
 	}
-	root := func(at, dir string) {
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && paths.Within(o.Dir, dir) {
+	root := func(at, dir string, toMake bool) {
+		switch {
+		case !paths.Within(o.Dir, dir) || !missing(dir):
+			directory(at, dir)
+		case !toMake:
 			r.warn(at, "%s is not there; until it is, requests for it are refused", dir) // the outbox is perhaps not mounted yet
-			return
 		}
-		directory(at, dir)
 	}
 	for i, dir := range o.Allow {
 		at := fmt.Sprintf("%s.allow[%d]", key, i)
-		root(at, dir)
+		root(at, dir, toMake)
 		warnHome(r, at, dir)
 	}
 	for i, dir := range o.Read {
 		at := fmt.Sprintf("%s.read[%d]", key, i)
-		root(at, dir)
+		root(at, dir, false)
 		warnHome(r, at, dir)
 	}
 }

@@ -44,6 +44,7 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 		return Config{}, nil, err
 	}
 	c := newConfig(launchers, host.cpus)
+	c.local = true
 	profile := c.newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image, Pull: o.Pull}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)

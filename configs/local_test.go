@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,7 @@ func TestLocal(t *testing.T) {
 	if err != nil || again.Outboxes[0].Name != o.Name || !nameForm.MatchString(o.Name) {
 		t.Errorf("the name %s is not stable: %s, %v", o.Name, again.Outboxes[0].Name, err)
 	}
+	c.local = false // no file says this
 	checkRoundTrip(t, "local", c)
 }
 
@@ -70,6 +72,7 @@ func TestAPlaceIsAnImageToo(t *testing.T) {
 	if form, path, ok := c.Profiles[0].RootFS.Place(); !ok || form != "dir" || path != "/srv/root" {
 		t.Errorf("the root file system is %+v", c.Profiles[0].RootFS)
 	}
+	c.local = false // no file says this
 	checkRoundTrip(t, "local", c)
 	_, _, err = localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root", Sandbox: "docker"})
 	if err == nil || !strings.Contains(err.Error(), "only gVisor") {
@@ -94,4 +97,38 @@ func TestLocalRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v, want %s", options, err, want)
 		}
 	}
+}
+
+// TestTheOutboxOfLocalNeedNotBeThere: watcher run --dir makes it. A file in its place is a mistake.
+func TestTheOutboxOfLocalNeedNotBeThere(t *testing.T) {
+	emptyEnvironment(t)
+	t.Chdir(t.TempDir())
+	c, _, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "outbox"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func() string {
+		warnings, err := c.CheckHost()
+		return strings.Join(append(texts(warnings), fmt.Sprint(err)), "\n")
+	}
+	if said := told(); strings.Contains(said, "outbox") {
+		t.Errorf("without the outbox: %s", said)
+	}
+	c.Outboxes[0].Read = []string{filepath.Join(c.Outboxes[0].Dir, "context")}
+	if said := told(); !strings.Contains(said, "/outbox/context is not there; until it is, requests for it are refused") {
+		t.Errorf("without a root that nobody makes: %s", said)
+	}
+	if err := os.WriteFile("outbox", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := told(); !strings.Contains(said, "/outbox is not a directory") {
+		t.Errorf("with a file in its place: %s", said)
+	}
+}
+
+func texts(problems []Problem) (all []string) {
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	return all
 }

@@ -56,9 +56,6 @@ this costs nothing. If that fails, it names the fault: the host name, TLS, the c
 				}
 			}
 			err = errors.Join(c.examine(ctx, a.machine, a.launchers, tried, try), remove(), a.printChecked(c))
-			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {
-				err = cli.Hint(err, "watcher run --dir "+a.source.local.Dir+" makes the directory")
-			}
 			return exitOK, err
 		},
 	}

@@ -70,7 +70,7 @@ var verdictColours = map[doctor.Verdict]cli.Colour{
 	doctor.OK: cli.Green, doctor.Warn: cli.Yellow, doctor.Bad: cli.Red, doctor.Unknown: cli.Dim,
 }
 
-// printFindings prints one table, with a heading for each group.
+// printFindings prints one table, with a heading for each group, and a conclusion.
 func (a *app) printFindings(findings []doctor.Finding) {
 	var rows [][]cli.Cell
 	var group doctor.Group
@@ -81,7 +81,28 @@ func (a *app) printFindings(findings []doctor.Finding) {
 		}
 		rows = append(rows, findingRows(f)...)
 	}
-	a.Out.Table("", rows)
+	a.Out.Table("", append(rows, cli.Head(conclusion(findings))))
+}
+
+// conclusion sums up all findings in a sentence.
+func conclusion(findings []doctor.Finding) string {
+	verdicts, refusing := map[doctor.Verdict]int{}, 0
+	for _, f := range findings {
+		verdicts[f.Verdict]++
+		if f.Refuses {
+			refusing++
+		}
+	}
+	bad, others := verdicts[doctor.Bad], verdicts[doctor.Warn]+verdicts[doctor.Unknown]
+	switch {
+	case refusing > 0:
+		return fmt.Sprintf("watcher run does not start here; findings that keep it from starting: %d", refusing)
+	case bad > 0:
+		return fmt.Sprintf("bad findings: %d", bad)
+	case others > 0:
+		return fmt.Sprintf("nothing is bad; findings that are worth a look: %d", others)
+	}
+	return "all is well"
 }
 
 // findingRows returns the rows of one finding. A finding that is not ok has rows below it with its meaning and the next

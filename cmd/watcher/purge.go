@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"torno/internal/cli"
+	"torno/internal/lock"
 	"torno/internal/serve"
 	"torno/internal/version"
 )
@@ -57,6 +58,9 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.noState(state)
 	}
+	if _, held := errors.AsType[*lock.HeldError](err); held {
+		return cli.Hint(err, "stop that process, and purge again")
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	if a.JSON {
 		return a.Out.Object(map[string]any{"purged": installation.ID, "state": state, "gateway": config.Gateway.State})
 	}
-	a.Say("nothing of installation %s is left but its journal in %s", installation.ID, state)
+	a.Say("nothing of installation %s is left with the launchers; its journal stays in %s, and the children's work in their workspaces", installation.ID, state)
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,14 +116,41 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 			return configs.Config{}, nil, err
 		}
 		c, warnings, err := configs.Local(s.launchers, s.local)
-		return c, warnings, asConfigError(err, "these flags")
+		return c, warnings, asConfigError(inFlags(err), "these flags")
 	case s.local.Dir != "":
 		return configs.Config{}, nil, cli.Usage("--config and --dir do not go together; use one of them")
 	case s.flagsOfDir() != "":
 		return configs.Config{}, nil, cli.Usage("%s: this goes with --dir; here the configuration %s decides it", s.flagsOfDir(), s.config)
 	}
 	c, warnings, err := configs.Load(s.launchers, s.config)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = cli.Hint(fmt.Errorf("there is no configuration %s", s.config), "name another file; watcher init writes one, and --dir DIR needs none")
+	}
 	return c, warnings, asConfigError(err, s.config)
+}
+
+// inFlags names problems by the flags that set the values, and not by keys of a configuration.
+func inFlags(err error) error {
+	e, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return err
+	}
+	named := &configs.Error{}
+	for _, p := range e.Problems {
+		word := p.Key[strings.LastIndex(p.Key, ".")+1:]
+		word, _, _ = strings.Cut(word, "[") // an element of a list
+		if flag, is := flagOf[word]; is {
+			p.Key = flag
+		}
+		named.Problems = append(named.Problems, p)
+	}
+	return named
+}
+
+// flagOf maps the last word of a key to the flag that sets it.
+var flagOf = map[string]string{
+	"dir": "--dir", "allow": "--allow", "read": "--read", "state": "--state", "sandbox": "--sandbox", "image": "--image", "rootfs": "--image", "pull": "--pull",
+	"programs": "--programs", "model": "--model", "max_running": "--max-running", "accept": "--accept",
 }
 
 // noWords returns an error if there are operands before "--".

@@ -11,7 +11,7 @@ import (
 
 func lookAtConfiguration(s System) (found []Finding) {
 	for _, p := range s.Problems {
-		found = append(found, Finding{Verdict: Bad, Seen: p, Means: "the configuration does not fit this machine; no watcher starts with it", Do: "correct it"})
+		found = append(found, Finding{Verdict: Bad, Seen: p, Means: "the configuration does not fit this machine: watcher run does not start, or does not serve the outbox in this line", Do: "correct it"})
 	}
 	for _, w := range s.Warnings {
 		found = append(found, Finding{Verdict: Warn, Seen: w, Means: "it works, but was probably not intended", Do: "check it"})

@@ -140,7 +140,7 @@ type Running struct {
 // Leftover lists the things that an installation has left with a launcher.
 type Leftover struct {
 	Installation string
-	State        string // the installation's state directory, as a label names it
+	State        string // the installation's state directory, if the launcher knows it
 	Fate         Fate
 	Containers   int
 	Running      int

@@ -104,8 +104,8 @@ func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds lau
 			s.LeftError = err.Error()
 		}
 		for _, l := range left {
-			if own := (doctor.Leftover{Installation: l.Installation, State: c.State}); l.State == "" && fateOf(ctx, own) == doctor.Alive {
-				l.State = c.State // this launcher cannot tell the state
+			if own := (doctor.Leftover{Installation: l.Installation, State: c.State}); fateOf(ctx, own) == doctor.Alive {
+				l.State = c.State // a launcher need not know the state, and may be misled
 			}
 			l.Fate = fateOf(ctx, l)
 			s.Left = append(s.Left, l)

@@ -95,12 +95,15 @@ func TestARunningWatcherIsAsked(t *testing.T) {
 func TestATrialThatCannotBeOpenedIsAFinding(t *testing.T) {
 	s := newShop(t)
 	s.openErr = fmt.Errorf("boom")
+	if err := os.WriteFile(s.config.Outboxes[0].Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	system, err := Examine(t.Context(), s.config, s.launchers())
 	if err != nil || !strings.Contains(system.LauncherError, "boom") || system.Guarantees != nil {
 		t.Errorf("%+v, %v", system, err)
 	}
-	if !slices.ContainsFunc(system.Problems, func(p string) bool { return strings.Contains(p, "no such file") }) {
-		t.Errorf("a missing outbox is no problem: %q", system.Problems)
+	if !slices.ContainsFunc(system.Problems, func(p string) bool { return strings.Contains(p, "is not a directory") }) {
+		t.Errorf("a file in the place of an outbox is no problem: %q", system.Problems)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,6 +43,9 @@ func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	a = Attempt{Outbox: policy.Outbox, Profile: profile.Name}
+	if _, err := os.Lstat(policy.Dir); errors.Is(err, fs.ErrNotExist) {
+		return a, fmt.Errorf("the outbox %s is not there yet; watcher run --dir makes it", policy.Dir)
+	}
 	workspace, clean, err := makeWorkspace(string(policy.Allow[0]))
 	if err != nil {
 		return a, fmt.Errorf("make a workspace: %w", err)

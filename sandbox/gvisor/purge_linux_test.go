@@ -3,6 +3,7 @@ package gvisor_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +29,10 @@ func TestPurge(t *testing.T) {
 	}
 	o := h.options(base, "ours")
 	defer o.Bases.Close()
-	if left, err := gvisor.Left(); err != nil || !strings.Contains(strings.Join(ids(left), " "), string(o.Installation)) {
-		t.Fatalf("the oracle is dead: %v, %v", left, err)
+	left, err := gvisor.Left()
+	ours := func(l doctor.Leftover) bool { return l.Installation == string(o.Installation) && l.State == o.StateDir }
+	if err != nil || !slices.ContainsFunc(left, ours) {
+		t.Fatalf("a sandbox that runs is not found with its state directory %s: %+v, %v", o.StateDir, left, err)
 	}
 	h.crash(l)
 	if err := gvisor.Purge(t.Context(), gvisor.Options{Options: local.Options{Installation: o.Installation, StateDir: o.StateDir}}); err != nil {

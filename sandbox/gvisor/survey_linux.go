@@ -1,11 +1,13 @@
 package gvisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +16,8 @@ import (
 
 	"torno/internal/doctor"
 	"torno/internal/runsc"
+	"torno/internal/trust"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/groups"
 )
 
@@ -87,17 +91,34 @@ func machine() string {
 	return unix.ByteSliceToString(name.Machine[:])
 }
 
-// Left returns the installations whose sandboxes have control groups on this machine. It cannot tell where their state
-// directories are.
+// Left returns the installations whose sandboxes have control groups on this machine. It knows the state directory of
+// an installation only if a keeper of one of its sandboxes lives, because the keeper's argument names its box.
 func Left() (all []doctor.Leftover, err error) {
 	sandboxes, err := groups.Left()
-	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {
-		if n := sandboxes[id]; n > 0 {
-			all = append(all, doctor.Leftover{
-				Installation: id, Containers: n, Running: n,
-				Removal: "kill the processes of the control groups below " + groups.Parent + "/" + id + ", and remove these groups",
-			})
+	if err != nil {
+		return nil, err
+	}
+	kept, err := command.Kept()
+	states := map[string]string{} // by sandbox
+	for _, box := range kept {
+		if trust.Places().Check(box) != nil {
+			continue // another user can fake the arguments, but cannot make a box in a place that trust accepts
 		}
+		states[filepath.Base(box)] = filepath.Dir(filepath.Dir(filepath.Dir(box))) // STATE/gvisor/boxes/SANDBOX
+	}
+	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {
+		n := len(sandboxes[id])
+		if n == 0 {
+			continue
+		}
+		left := doctor.Leftover{
+			Installation: id, Containers: n, Running: n,
+			Removal: "kill the processes of the control groups below " + groups.Parent + "/" + id + ", and remove these groups",
+		}
+		for _, sandbox := range sandboxes[id] {
+			left.State = cmp.Or(left.State, states[sandbox])
+		}
+		all = append(all, left)
 	}
 	return all, err
 }

@@ -27,6 +27,21 @@ func Kill(ctx context.Context, box string) error { return killAll(ctx, box, isRu
 // belongs reports whether a process with these arguments belongs to a box.
 type belongs func(pid int, args []string, box string) bool
 
+// Kept returns the boxes on this machine that have a living keeper.
+func Kept() (boxes []string, err error) {
+	entries, err := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, notPid := strconv.Atoi(entry.Name())
+		if notPid != nil || !isOurs(pid) {
+			continue
+		}
+		if args, _ := argumentsOf(pid); len(args) == 2 && filepath.IsAbs(args[1]) && isKeeper(pid, args, args[1]) {
+			boxes = append(boxes, args[1])
+		}
+	}
+	return boxes, err
+}
+
 // isKeeper reports whether a process is the keeper of a box: the box is its only argument, and its working directory.
 func isKeeper(pid int, args []string, box string) bool {
 	if len(args) != 2 || args[1] != box {

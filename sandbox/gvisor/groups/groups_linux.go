@@ -83,8 +83,8 @@ func (g Groups) Drop(ctx context.Context) error {
 	return g.tree.Plan(g.name, cgroups.Limits{}).Group().Remove(ctx)
 }
 
-// Left counts the sandboxes of all installations on this machine.
-func Left() (map[string]int, error) {
+// Left returns the sandboxes that have groups on this machine, by installation.
+func Left() (map[string][]string, error) {
 	tree, err := cgroups.Find()
 	if err != nil {
 		return nil, nil //nolint:nilerr // without groups our processes cannot be told from others
@@ -93,13 +93,11 @@ func Left() (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]int{}
+	all := map[string][]string{}
 	for _, id := range installations {
-		sandboxes, err := tree.Left(filepath.Join(Parent, id))
-		if err != nil {
+		if all[id], err = tree.Left(filepath.Join(Parent, id)); err != nil {
 			return nil, err
 		}
-		all[id] = len(sandboxes)
 	}
 	return all, nil
 }
