@@ -47,6 +47,7 @@ func newBakery() *bakery {
 			{Name: "loaves", Short: "n", Value: "N", Help: "how many", Set: Number(&b.loaves)},
 			{Name: "time", Value: "TIME", Help: "how long", Set: Duration(&b.time)},
 		}},
+		{Name: "say", Operands: "[--] WORD…", Brief: "say something to the bread", Run: run},
 		{Name: "eat", Operands: "REF", Brief: "don't keep it", Run: run},
 	}
 	return b
@@ -85,6 +86,9 @@ func TestMistakesNameTheNextStep(t *testing.T) {
 		"--hlep":             "next: did you mean --help?",
 		"bake --flor x":      "next: did you mean --flour?",
 		"bake --zzzzzzzz":    "next: bakery bake --help",
+		"bake x --zzzzzzzz":  "next: bakery bake --help",
+		"say echo -n hello":  "next: write -- before echo if the option is not for this command",
+		"say --zzz hello":    "next: bakery say --help",
 		"bake --flour":       "--flour needs a value: NAME",
 		"bake --flour -- x":  "--flour needs a value: NAME",
 		"bake --flour=":      `--flour "": must not be empty`,

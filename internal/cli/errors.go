@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"torno/internal/nearest"
 )
@@ -11,6 +12,8 @@ import (
 type UsageError struct {
 	Text string
 	Next string
+
+	unknown bool // it is about an unknown word
 }
 
 func (e *UsageError) Error() string { return e.Text }
@@ -20,7 +23,7 @@ func Usage(format string, args ...any) error { return &UsageError{Text: fmt.Spri
 
 // Unknown returns the error for an unknown word. It suggests a similar known word.
 func Unknown(what, word string, known []string) error {
-	e := &UsageError{Text: fmt.Sprintf("unknown %s %q", what, word)}
+	e := &UsageError{Text: fmt.Sprintf("unknown %s %q", what, word), unknown: true}
 	if near := nearest.Word(word, known); near != "" {
 		e.Next = fmt.Sprintf("did you mean %s?", near)
 	}
@@ -69,6 +72,15 @@ const (
 	exitOK    = 0
 	exitUsage = 2
 )
+
+// inOperands adds a next step to an error about an unknown option, if words stand before the option and the command also
+// takes words without --: the option may be meant as a word.
+func inOperands(cmd Command, found Args, err error) error {
+	if e, ok := errors.AsType[*UsageError](err); ok && e.unknown && e.Next == "" && len(found.Words) > 0 && strings.Contains(cmd.Operands, "[--]") {
+		e.Next = "write -- before " + found.Words[0] + " if the option is not for this command"
+	}
+	return err
+}
 
 // inCommand adds where to find help as the next step of a usage error, unless the error names a next step already.
 func inCommand(program, command string, err error) error {

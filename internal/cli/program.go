@@ -86,7 +86,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	}
 	found, err := parse(words[1:], p.OptionsOf(cmd), true)
 	if err != nil {
-		return 0, inCommand(p.Name, cmd.Name, err)
+		return 0, inCommand(p.Name, cmd.Name, inOperands(cmd, found, err))
 	}
 	if p.help {
 		return p.explain(cmd)
