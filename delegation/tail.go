@@ -23,6 +23,6 @@ func Tail(stream []byte) string {
 // output is longer than the answer may be.
 const WholeSuffix = ".whole"
 
-// PreviousSuffix is added to the name of an earlier answer, and of the file beside it, when a new run begins in the
-// workspace.
+// PreviousSuffix ends the new name of an old answer: when a run begins, init renames the answer of the run before, and
+// the file beside it.
 const PreviousSuffix = ".previous"

@@ -95,7 +95,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	return run, nil
 }
 
-// offered returns what the watcher offers under the name of a profile. The first profile is the default.
+// offered finds a profile in the watcher's offer. An empty name means the first profile.
 func offered(beat delegation.Heartbeat, profile string) (offer delegation.ProfileOffer, ok bool) {
 	i := slices.IndexFunc(beat.Profiles, func(p delegation.ProfileOffer) bool { return p.Name == profile || profile == "" })
 	if i < 0 {

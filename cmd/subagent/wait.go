@@ -189,10 +189,10 @@ func (c *app) explainEnd(r manager.Result) {
 	}
 }
 
-// notFound is the exit code with which a shell, and init, report that they found no such command.
+// notFound is the exit code of a shell, and of init, that does not find a command.
 const notFound = 127
 
-// nextAfter returns what the parent can do about the end of a run that did not complete, or "".
+// nextAfter returns a next step for the parent of a run that did not complete, or "".
 func nextAfter(r manager.Result) string {
 	switch {
 	case r.Error != nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,24 @@ func (t Tree) Plan(name string, limits Limits) Plan {
 		plan.Dirs[controller] = filepath.Join(dir, name)
 	}
 	return plan
+}
+
+// HasProcesses reports whether a process is in a group, or in a group below it.
+func (t Tree) HasProcesses(name string) bool {
+	for _, dir := range t.dirs {
+		found := false
+		_ = filepath.WalkDir(filepath.Join(dir, name), func(at string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				inside, _ := os.ReadFile(filepath.Join(at, procs)) // a group may end meanwhile
+				found = found || len(inside) > 0
+			}
+			return nil
+		})
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // Left lists the existing groups directly below the group name: an earlier process left them.

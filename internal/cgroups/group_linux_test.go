@@ -222,6 +222,9 @@ func TestLeftAreTheGroupsInOne(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0] != t.Name() {
 		t.Fatalf("%v, %v", left, err)
 	}
+	if tree.HasProcesses("torno-test-" + strconv.Itoa(os.Getpid())) {
+		t.Error("an empty group counts as one with processes")
+	}
 	if err := g.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ type UsageError struct {
 	Text string
 	Next string
 
-	unknown bool // it is about an unknown word
+	unknown bool // Unknown made it
 }
 
 func (e *UsageError) Error() string { return e.Text }

@@ -297,7 +297,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 func TestLeftoversAreCounted(t *testing.T) {
 	l := Leftover{Installation: "i", State: "/s", Fate: Gone, Containers: 3, Running: 1, Volumes: 2, Images: 1, Slots: []string{"1", "4"}}
 	f := l.judge(Launcher{Socket: "/a b/it's.sock"})
-	if want := "installation i has 3 containers, 2 volumes, 1 images, 1 of them running, in slots 1 4"; f.Seen != want {
+	if want := "installation i has 3 containers, 2 volumes, 1 image, 1 of them running, in slots 1 4"; f.Seen != want {
 		t.Errorf("seen is %q", f.Seen)
 	}
 	for _, command := range []string{`docker -H 'unix:///a b/it'\''s.sock' rm -fv $(`, "volume rm $(", " && ", "rmi $(", "label=torno.installation=i)"} {

@@ -62,9 +62,12 @@ func (l Leftover) has() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{l.Containers, "containers"}, {l.Volumes, "volumes"}, {l.Images, "images"}} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+	}{{l.Containers, "container"}, {l.Volumes, "volume"}, {l.Images, "image"}} {
+		switch {
+		case part.n == 1:
+			parts = append(parts, "1 "+part.what)
+		case part.n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", part.n, part.what))
 		}
 	}
 	if l.Running > 0 {

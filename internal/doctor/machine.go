@@ -17,7 +17,7 @@ func lookAtConfiguration(s System) (found []Finding) {
 		found = append(found, Finding{Verdict: Warn, Seen: w, Means: "it works, but was probably not intended", Do: "check it"})
 	}
 	if len(found) == 0 {
-		found = []Finding{{Verdict: OK, Seen: "everything that it names exists", Means: "it fits this machine"}}
+		found = []Finding{{Verdict: OK, Seen: "nothing that it names is missing, but for what watcher run makes", Means: "it fits this machine"}}
 	}
 	return found
 }

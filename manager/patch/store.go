@@ -169,13 +169,13 @@ func (b *Base) LastAsked() string { return b.asked.Last }
 // writes. They are not part of the child's work.
 func (b *Base) isAnswer(p string) bool {
 	return slices.ContainsFunc(append(b.asked.Answers, b.Answer), func(answer string) bool {
-		beside, is := strings.CutPrefix(p, answer)
-		return is && answer != "" && slices.Contains(besideAnswer, beside)
+		suffix, is := strings.CutPrefix(p, answer)
+		return is && answer != "" && slices.Contains(answerSuffixes, suffix)
 	})
 }
 
-// besideAnswer has what is added to an answer's name: nothing, or what init adds.
-var besideAnswer = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
+// answerSuffixes are the ends that init gives to the name of an answer; the answer itself has none.
+var answerSuffixes = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
 
 // leftOut returns why a path is refused because the copy left out the parent's entry there, or "".
 func (b *Base) leftOut(p string) string {
@@ -289,10 +289,10 @@ func Forget(state, outbox, id string) error {
 
 const askedName = "asked.json"
 
-// requests is the record of the requests of a child that has a base.
+// requests records what a parent has asked of a child.
 type requests struct {
 	Last    string   `json:"last_request_id"`
-	Answers []string `json:"answers"` // where in the workspace the requests wanted their answers
+	Answers []string `json:"answers"` // the paths, in the workspace, that the requests name for their answers
 }
 
 // Asked records a request of a child that has a base, and where in the workspace its answer will be.

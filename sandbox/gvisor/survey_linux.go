@@ -107,16 +107,16 @@ func Left() (all []doctor.Leftover, err error) {
 		states[filepath.Base(box)] = filepath.Dir(filepath.Dir(filepath.Dir(box))) // STATE/gvisor/boxes/SANDBOX
 	}
 	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {
-		n := len(sandboxes[id])
-		if n == 0 {
-			continue
-		}
 		left := doctor.Leftover{
-			Installation: id, Containers: n, Running: n,
-			Removal: "kill the processes of the control groups below " + groups.Parent + "/" + id + ", and remove these groups",
+			Installation: id, Containers: len(sandboxes[id]),
+			Removal: "remove the control groups below " + groups.Parent + "/" + id + ", which have no processes",
 		}
 		for _, sandbox := range sandboxes[id] {
-			left.State = cmp.Or(left.State, states[sandbox])
+			left.State = cmp.Or(left.State, states[sandbox.ID])
+			if sandbox.Lives {
+				left.Running++
+				left.Removal = "kill the processes of the control groups below " + groups.Parent + "/" + id + ", and remove these groups"
+			}
 		}
 		all = append(all, left)
 	}

@@ -50,20 +50,17 @@ func (g *Gate) Fresh(ctx context.Context, tests map[string][]string) error {
 		if err != nil {
 			return err
 		}
-		first, once := g.freshRun(ctx, pkg[0], tests[dir], 1)
+		fault, once := g.freshRun(ctx, pkg[0], tests[dir], 1)
 		share := freshTime / time.Duration(len(tests))
 		times := min(max(int(share/max(once, time.Millisecond)), freshLeast), freshMost)
-		all := first
-		if all == passed {
-			all, _ = g.freshRun(ctx, pkg[0], tests[dir], times-1)
+		if fault == "" {
+			fault, _ = g.freshRun(ctx, pkg[0], tests[dir], times-1)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		word := fmt.Sprintf("%s %d times beside %d busy loops", passed, times, g.Busy)
-		if all != passed {
-			word, failed = string(all), true
-		}
+		word := cmp.Or(fault, fmt.Sprintf("passed %d times beside %d busy loops", times, g.Busy))
+		failed = failed || fault != ""
 		fmt.Fprintf(g.Out, "gate: %d of %d, %s: %s: %s\n", i+1, len(tests), dir, strings.Join(tests[dir], ", "), word)
 	}
 	if failed {
@@ -72,17 +69,9 @@ func (g *Gate) Fresh(ctx context.Context, tests map[string][]string) error {
 	return nil
 }
 
-// freshWord is how some turns of a test ended.
-type freshWord string
-
-const (
-	passed  freshWord = "passed"
-	skipped freshWord = "SKIPPED, so nothing is shown"
-	red     freshWord = "FAILED"
-)
-
-// freshRun runs tests of a package several times, and prints what failed. spent is the time of the tests, without compiling.
-func (g *Gate) freshRun(ctx context.Context, pkg string, tests []string, times int) (ended freshWord, spent time.Duration) {
+// freshRun runs tests of a package several times, and prints what failed. fault is "" if each test passed each time. spent is the time of the tests, without
+// compiling.
+func (g *Gate) freshRun(ctx context.Context, pkg string, tests []string, times int) (fault string, spent time.Duration) {
 	var events bytes.Buffer
 	code, err := g.command(ctx, Stage{Engine: true}, &events, filepath.Join(g.Sources, "scripts/gotest"), slices.Concat(
 		[]string{"-json", "-vet=off", "-timeout=40m", "-failfast", fmt.Sprintf("-count=%d", times), "-run=" + onlyThese(tests)}, g.Flags, []string{pkg})...)
@@ -99,17 +88,16 @@ func (g *Gate) freshRun(ctx context.Context, pkg string, tests []string, times i
 	switch err := cmp.Or(err, readErr); {
 	case err != nil:
 		fmt.Fprintln(g.Out, "gate:", err)
-		return red, spent
+		return "FAILED", spent
 	case code != 0 || len(report.Failures) > 0:
-		return red, spent
+		return "FAILED", spent
 	case report.Skipped > 0:
-		return skipped, spent
+		return "SKIPPED, so nothing is shown", spent
 	}
-	return passed, spent
+	return "", spent
 }
 
-// freshTests returns the tests of a checkout whose text is new or changed since a commit, by directory. Those that a stage of
-// the night names are left out.
+// freshTests finds the tests of a checkout that were written or changed since a commit, and returns them by directory. It leaves out the tests that a stage of the night names.
 func freshTests(ctx context.Context, checkout, since string) (map[string][]string, error) {
 	diff, err := gitIn(ctx, checkout, "diff", "--unified=0", "--no-color", "--no-ext-diff", "--diff-filter=d", "--dst-prefix=b/", since, "--", "*_test.go")
 	if err != nil {
@@ -154,7 +142,7 @@ func gitIn(ctx context.Context, dir string, args ...string) (string, error) {
 	return string(text), nil
 }
 
-// lines are lines of a file, from the first to the last.
+// lines is a part of a file. The last line belongs to it.
 type lines struct{ first, last int }
 
 var hunk = regexp.MustCompile(`^@@ -\S+ \+(\d+)(?:,(\d+))? @@`)

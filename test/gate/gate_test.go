@@ -108,7 +108,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestWhatIsFresh: a test is found by each of its lines, also by one that was taken away, and by a file that git does not know yet.
+// TestWhatIsFresh: freshTests finds a test in which a line was changed or removed, and the tests of a file that git does not know yet.
 func TestWhatIsFresh(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("NOT SHOWN HERE: there is no git")

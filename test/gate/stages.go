@@ -10,7 +10,7 @@ import (
 type Stage struct {
 	Name     string
 	Packages []string // patterns; none means all packages that no other stage of either suite owns
-	Tests    []string // the names of the tests to run; none means all but those that another stage names
+	Tests    []string // the tests to run, by name; an empty list means all tests that no other stage names
 	Parallel int      // packages at a time
 	Engine   bool     // its tests may ask the Docker engine
 }

@@ -1,12 +1,12 @@
 package planted
 
-// defect is a change that must not pass the tests. Old stands exactly once in File.
+// defect describes a change that breaks Torno: it replaces Old, which File has exactly once, by New. Test must fail with it.
 type defect struct {
-	What     string // what it breaks
+	What     string // what the change lets happen
 	File     string
 	Old, New string
 	Package  string
-	Test     string // of the package, which must find it
+	Test     string // in Package
 }
 
 var defects = []defect{

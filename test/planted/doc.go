@@ -1,4 +1,4 @@
-// Package planted has defects: small changes of Torno's sources, each of which breaks a promise. Its tests show that Torno's own tests find them.
+// Package planted breaks Torno in ten places, one at a time, and shows that Torno's own tests notice each.
 //
 //	make planted
 //

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sources is the top of Torno's own sources.
+// sources returns the top directory of Torno's sources.
 func sources(t *testing.T) string {
 	t.Helper()
 	top, err := filepath.Abs("../..")

@@ -83,8 +83,14 @@ func (g Groups) Drop(ctx context.Context) error {
 	return g.tree.Plan(g.name, cgroups.Limits{}).Group().Remove(ctx)
 }
 
+// Sandbox is a sandbox that has a group.
+type Sandbox struct {
+	ID    string
+	Lives bool // it has processes
+}
+
 // Left returns the sandboxes that have groups on this machine, by installation.
-func Left() (map[string][]string, error) {
+func Left() (map[string][]Sandbox, error) {
 	tree, err := cgroups.Find()
 	if err != nil {
 		return nil, nil //nolint:nilerr // without groups our processes cannot be told from others
@@ -93,10 +99,15 @@ func Left() (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]string{}
-	for _, id := range installations {
-		if all[id], err = tree.Left(filepath.Join(Parent, id)); err != nil {
+	all := map[string][]Sandbox{}
+	for _, installation := range installations {
+		within := filepath.Join(Parent, installation)
+		ids, err := tree.Left(within)
+		if err != nil {
 			return nil, err
+		}
+		for _, id := range ids {
+			all[installation] = append(all[installation], Sandbox{id, tree.HasProcesses(filepath.Join(within, id))})
 		}
 	}
 	return all, nil
