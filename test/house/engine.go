@@ -1,17 +1,19 @@
 package house
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Engine asks the Docker engine over its socket, without the product's client.
@@ -71,7 +73,7 @@ type Container struct {
 // Containers are the containers of an installation; for "" all that carry any installation's label.
 func (e Engine) Containers(t testing.TB, installation string) (found []Container) {
 	t.Helper()
-	label := "torno.installation"
+	label := installationLabel
 	if installation != "" {
 		label += "=" + installation
 	}
@@ -80,33 +82,51 @@ func (e Engine) Containers(t testing.TB, installation string) (found []Container
 	return found
 }
 
-// SandboxLabel is the label with the id of a container's sandbox.
-const SandboxLabel = "torno.sandbox"
+const (
+	SandboxLabel      = "torno.sandbox" // the label with the id of a container's sandbox
+	installationLabel = "torno.installation"
+)
 
-// Events reads the engine's own record of what happened to an installation's containers since a time, by the id of the sandbox.
-func (e Engine) Events(t testing.TB, installation string, since, until int64) (actions map[string][]string) {
-	t.Helper()
-	filters := fmt.Sprintf(`{"type":["container"],"label":["torno.installation=%s"]}`, installation)
-	response, err := e.HTTP.Get(fmt.Sprintf("http://engine/v1.41/events?since=%d&until=%d&filters=%s", since, until, url.QueryEscape(filters)))
+// A Start is the start of a container that carries a sandbox's label. No two are equal.
+type Start struct {
+	Container, Sandbox, Installation string
+	At                               int64 // in nanoseconds
+}
+
+// Starts tells of each start since a time, in seconds: those that the engine still remembers, which are among its last 256 events, and
+// with follow those that come, until the context ends.
+func (e Engine) Starts(ctx context.Context, since int64, follow bool, tell func(Start)) error {
+	query := url.Values{
+		"since":   {strconv.FormatInt(since, 10)},
+		"filters": {`{"type":["container"],"event":["start"],"label":["` + SandboxLabel + `"]}`},
+	}
+	if !follow {
+		now := time.Now()
+		query.Set("until", fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine/v1.41/events?"+query.Encode(), nil)
 	if err != nil {
-		t.Fatal(err)
+		return err
+	}
+	response, err := e.HTTP.Do(request)
+	if err != nil {
+		return err
 	}
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	actions = make(map[string][]string)
-	for decoder := json.NewDecoder(bytes.NewReader(data)); decoder.More(); {
+	for decoder := json.NewDecoder(response.Body); ; {
 		var event struct {
-			Action string
-			Actor  struct{ Attributes map[string]string }
+			Actor struct {
+				ID         string
+				Attributes map[string]string
+			}
+			TimeNano int64
 		}
-		if err := decoder.Decode(&event); err != nil {
-			t.Fatal(err)
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
 		}
-		id := event.Actor.Attributes[SandboxLabel]
-		actions[id] = append(actions[id], event.Action)
+		labels := event.Actor.Attributes
+		tell(Start{event.Actor.ID, labels[SandboxLabel], labels[installationLabel], event.TimeNano})
 	}
-	return actions
 }

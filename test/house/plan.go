@@ -28,7 +28,7 @@ type Plan struct {
 	Outbox     string   // the outbox, where it is not in Dir
 	Later      bool     // the story starts the watcher itself
 	Ahead      bool     // sandboxes are made ahead of runs, as they are by default: a story that counts sandboxes, starts or calls is cold
-	Uncounted  bool     // the story does not call Starts; with gVisor counting takes a shell for each
+	Uncounted  bool     // the story does not call Starts: with gVisor counting takes a shell for each, with an engine a connection
 
 	Delegated string          // the directory of a control group that is the watcher's to change
 	Enter     func(*exec.Cmd) // has a command begin where the story wants it

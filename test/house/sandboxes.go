@@ -105,7 +105,7 @@ func (h *House) needYard(p Plan) {
 	} else {
 		h.Engine = NeedEngine(h)
 	}
-	h.yard = newEngineYard(h)
+	h.yard = newEngineYard(h, !p.Uncounted)
 }
 
 // Need skips loudly where a launcher cannot be had, and fails in CI.
