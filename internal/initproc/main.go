@@ -191,7 +191,7 @@ func (r *run) run() int {
 		warn("the exit code %d is reported as %d", code, seen)
 	}
 	if r.token != "" && alone {
-		sayEnd(r.token, runfile.End{Code: told, Memory: seeMemory()})
+		sayEnd(r.token, runfile.End{Code: told, Memory: seeMemory(), Up: boot.Up()})
 	}
 	return told
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // MarkedRelease is the other word that releases init, instead of Release. A token of TokenSize bytes follows it, and
@@ -17,11 +18,12 @@ const MarkedRelease = "torno 2 marked:\n"
 // TokenSize is the length of a token in bytes: the length that crypto/rand.Text returns.
 const TokenSize = 26
 
-// End says how a sandbox ended, as init reports it: the exit code of init itself, and whether the kernel has killed a
-// process in init's control group for memory.
+// End says how a sandbox ended, as init reports it: the exit code of init itself, whether the kernel has killed a
+// process in init's control group for memory, and when that was. The host may look much later.
 type End struct {
 	Code   int
 	Memory Memory
+	Up     time.Duration // since the machine started (package boot)
 }
 
 // Memory says whether the kernel has killed a process because of the memory limit.
@@ -36,13 +38,13 @@ const (
 
 // EndMark returns the last bytes that init writes on both streams. Nothing follows them.
 func EndMark(token string, end End) []byte {
-	return fmt.Appendf(nil, "%s%s %03d %c\n", endBegins, token, end.Code, end.Memory)
+	return fmt.Appendf(nil, "%s%s %03d %c %019d\n", endBegins, token, end.Code, end.Memory, end.Up)
 }
 
 // The mark is recognised without its newline, because a log may have lost that.
 const (
 	endBegins = "\x00torno-init 1 ended "
-	endSize   = len(endBegins) + TokenSize + len(" 000 0")
+	endSize   = len(endBegins) + TokenSize + len(" 000 0 ") + 19
 )
 
 // DigestOf returns a digest that tells a token from others without revealing it.
@@ -97,8 +99,9 @@ func (e *Ending) isMark(mark []byte) bool {
 		return false
 	}
 	code, err := strconv.ParseUint(string(rest[TokenSize+1:TokenSize+4]), 10, 8)
-	e.end = End{int(code), Memory(rest[TokenSize+5])}
-	return err == nil
+	up, err2 := strconv.ParseUint(string(rest[TokenSize+7:]), 10, 63)
+	e.end = End{int(code), Memory(rest[TokenSize+5]), time.Duration(up)}
+	return err == nil && err2 == nil
 }
 
 // Rest returns the bytes that were held back, if the stream has ended without a mark.

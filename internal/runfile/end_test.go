@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/internal/runfile"
 )
 
 // TestAnEndIsSeenHoweverItComes: cut into two pieces anywhere, or byte by byte, with a last line that has no end.
 func TestAnEndIsSeenHoweverItComes(t *testing.T) {
-	token, end := rand.Text(), runfile.End{Code: 254, Memory: runfile.MemoryKilled}
+	token, end := rand.Text(), runfile.End{Code: 254, Memory: runfile.MemoryKilled, Up: 3 * time.Hour}
 	for _, said := range []string{"", "a line\n", "no end of a line", "\x00", "\x00torno-init 1 ended ", "\x00torno-init 1 ended " + strings.Repeat("A", runfile.TokenSize) + " 000\nmore", "\x00\x00torno"} {
 		whole := append([]byte(said), runfile.EndMark(token, end)...)
 		for cut := range len(whole) + 1 {
@@ -43,6 +44,7 @@ func TestNobodyElseCanSayTheEnd(t *testing.T) {
 		"a part":         mark[:len(mark)-2],
 		"no code":        strings.Replace(mark, " 000", " +00", 1),
 		"too big a code": strings.Replace(mark, " 000", " 256", 1),
+		"no time":        strings.Replace(mark, " 00000", " -0000", 1),
 		"without a nul":  mark[1:],
 	} {
 		e := runfile.Ending{Digest: runfile.DigestOf(token)}

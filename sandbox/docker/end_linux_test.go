@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"torno/internal/boot"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/test/wait"
 )
 
 // TestAnEndNeedsNoWordOfTheEngine: the engine never says that the sandbox has ended. Its output is whole all the same, its end is known,
@@ -34,7 +36,7 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 		"a kill":         {"kill -KILL $$", "", "", 137, false},
 		"orphans":        {"(sleep 1000000 &) ; echo out", "out\n", "", 0, false},
 		"a mark of its own": {
-			`for to in 1 2; do printf '\000torno-init 1 ended AAAAAAAAAAAAAAAAAAAAAAAAAA 254 0\n' >&$to; done; echo more; exit 5`, forged + "more\n", forged, 5, false,
+			`for to in 1 2; do printf '\000torno-init 1 ended AAAAAAAAAAAAAAAAAAAAAAAAAA 254 0 0000000000000000000\n' >&$to; done; echo more; exit 5`, forged + "more\n", forged, 5, false,
 		},
 		"much":   {"head -c 3000000 /dev/zero; echo end", strings.Repeat("\x00", 3000000) + "end\n", "", 0, false},
 		"memory": {"/usr/bin/tail /dev/zero; exit 0", "", "Killed\n", 0, true},
@@ -65,10 +67,34 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 	}
 }
 
+// TestAnEndHasItsOwnTime, however late the host comes to look: it may have stood still since. A run that ended in time would count as one
+// that did not.
+func TestAnEndHasItsOwnTime(t *testing.T) {
+	f, between := newFlakyField(t)
+	if !f.Guarantees()[sandbox.Attested].Enforced {
+		t.Skip("NOT SHOWN HERE: the engine's processes are not ours to see")
+	}
+	between.mu.Lock()
+	between.mute = routes["wait"]
+	between.mu.Unlock()
+	h := f.create(f.spec("/usr/bin/head", "-c", "800000", "/dev/zero"))
+	defer f.remove(h)
+	a := f.start(h) // nobody reads yet: the end waits behind output that the engine holds
+	wait.Until(t, "it has ended", func() bool {
+		all, err := f.List(f.ctx)
+		f.must(err)
+		return len(all) == 1 && all[0].State == sandbox.HandleExited
+	})
+	looks := boot.Now()
+	if e := f.finish(a); e.exit.FinishedIn.IsZero() || e.exit.FinishedIn.Up > looks.Up {
+		t.Errorf("it ended at %v, and had ended at %v", e.exit.FinishedIn, looks)
+	}
+}
+
 // TestTheMarkIsNotInTheOutput that is read from the engine's log, wherever the log cuts it.
 func TestTheMarkIsNotInTheOutput(t *testing.T) {
 	f := newField(t, "")
-	for _, size := range []int{0, 5, 16384 - 60, 16384 - 30, 16384 - 1, 16384} {
+	for _, size := range []int{0, 5, 16384 - 80, 16384 - 60, 16384 - 30, 16384 - 1, 16384} {
 		spec := f.spec("/bin/sh", "-c", `head -c "$0" /dev/zero | tr "\\0" a`, strconv.Itoa(size))
 		h := f.create(spec)
 		first := f.finish(f.start(h))
