@@ -141,6 +141,30 @@ func TestTheOutboxGoesAway(t *testing.T) {
 	}
 }
 
+// TestAnOutboxThatGoesWhileTheWatcherStarts (H26): its parent moves it away when it is open and not yet watched. The watcher serves the
+// others, and this one when it is back.
+func TestAnOutboxThatGoesWhileTheWatcherStarts(t *testing.T) {
+	said := &notebook{}
+	var d *desk
+	var leaves atomic.Bool
+	d = newLoneDesk(t, func(config *Config) {
+		config.Log = slog.New(slog.NewTextHandler(said, nil))
+		config.Outboxes[0].Lock = func() error {
+			if leaves.CompareAndSwap(true, false) {
+				moveAway(d)
+			}
+			return nil
+		}
+	})
+	d.response(d.submit(ask{id: "before", task: "echo before"}))
+	d.stop()
+	leaves.Store(true)
+	d.open()
+	d.eventually("the absence is noticed", func() bool { return said.count("is not served until") == 1 })
+	moveBack(d)
+	d.want(d.response(d.submit(ask{id: "after", task: "echo after"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
 // goes says whether who goes by the path writes elsewhere meanwhile.
 func (c absence) goes(t *testing.T) (byPath bool) {
 	said := &notebook{}

@@ -40,7 +40,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}}).do(ctx)
+	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}, full: map[string]bool{}}).do(ctx)
 }
 
 // recovery is the part of takeOver after the outboxes are identified; it lives no longer than that. It owns the
@@ -50,6 +50,7 @@ type recovery struct {
 	left  remains                    // sandboxes that no settled record has claimed
 	sites map[string]string          // by launcher: the id of its site
 	bound map[sandbox.SandboxID]bool // the sandboxes of records that have not ended
+	full  map[string]bool            // outboxes that took no response: their listings write all that are owed
 }
 
 // do settles every unfinished record, then removes the sandboxes that belong to no record.
@@ -179,7 +180,7 @@ func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.H
 		if there {
 			rec.runs.Removals.Later(record.Key, h)
 		}
-		return rec.respondToRecord(ctx, box, record.Key)
+		return rec.respondToEnded(ctx, box, record)
 	case !there && rec.isElsewhere(record):
 		return rec.strand(ctx, box, record)
 	case box == nil:
@@ -209,7 +210,7 @@ func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, re
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
 	switch {
 	case record.State == delegation.StateEnded:
-		return rec.respondToRecord(ctx, box, record.Key)
+		return rec.respondToEnded(ctx, box, record)
 	case record.Handle == nil:
 		return rec.settle(ctx, record, sandbox.Handle{}, false)
 	}
@@ -254,14 +255,26 @@ func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Ru
 	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
 		return err
 	}
-	return w.respondToRecord(ctx, box, record.Key)
+	_, err := w.respondToRecord(ctx, box, record.Key)
+	return err
 }
 
-// respondToRecord publishes the response of a run that ended under an earlier watcher.
-func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key string) error {
+// respondToEnded publishes a response, unless its outbox took an earlier one not: a parent can plant files where any number of responses
+// belong, and all outboxes wait for the end of this.
+func (rec *recovery) respondToEnded(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
+	if rec.full[record.Outbox] {
+		return nil
+	}
+	answered, err := rec.respondToRecord(ctx, box, record.Key)
+	rec.full[record.Outbox] = !answered
+	return err
+}
+
+// respondToRecord publishes the response of a run that ended under an earlier watcher. It returns false if the outbox does not take it.
+func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key string) (answered bool, err error) {
 	record, err := w.journal.Get(ctx, key)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if box != nil {
 		w.endOutput(box, record)
@@ -270,11 +283,11 @@ func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key s
 		if err := box.Respond(record.FileName, name, record.Reading(), outbox.ResponseOf(record)); err != nil {
 			box.Stumble("write a response", err) // each listing tries it again
 			// The obstacle is the client's doing, and must not keep the watcher from starting.
-			return nil
+			return false, nil
 		}
 	}
 	crash.At("recover.answered")
-	return w.journal.NoteAnswered(ctx, key)
+	return true, w.journal.NoteAnswered(ctx, key)
 }
 
 // boxOf returns the served outbox with this id, or nil.

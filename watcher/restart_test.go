@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
+	"torno/internal/journal"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/outbox"
 )
 
 func t0() context.Context { return context.Background() }
@@ -155,4 +158,34 @@ func TestWhatWaitedIsRefusedWhenThePolicyHasChanged(t *testing.T) {
 		t.Errorf("it is not said why: %+v", resp)
 	}
 	d.ended(a)
+}
+
+// TestOnePlantedAnswerHoldsUpNoOther (H26): its parent plants a directory where a response belongs. What it is owed besides waits for the
+// listing of its own outbox, and no other outbox waits for that.
+func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
+	d := newDesk(t, nil)
+	for _, id := range []string{"s1", "s2"} {
+		d.started(d.submit(ask{id: id, task: "sleep"}))
+	}
+	d.must(os.MkdirAll(filepath.Join(d.outbox, "response_s1.json", "full"), 0o755))
+	records := []journal.Run{d.latest("s1"), d.latest("s2")}
+	d.crash()
+	config := d.config
+	config.Journal = d.openJournal()
+	t.Cleanup(func() { config.Journal.Close() })
+	w := New(config)
+	d.must(outbox.Identify(t.Context(), w.journal, w.boxes, (*outbox.Outbox).Directory))
+	rec := &recovery{Watcher: w, full: map[string]bool{}}
+	for _, r := range records {
+		d.must(w.journal.Move(t.Context(), r.Key, r.State, delegation.StateEnded, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now()}))
+		d.must(rec.respondToEnded(t.Context(), w.boxes[0], r))
+	}
+	if d.exists("response_s2.json") {
+		t.Error("each response that is owed is tried before any outbox is served")
+	}
+	rec.full = map[string]bool{}
+	d.must(rec.respondToEnded(t.Context(), w.boxes[0], records[1]))
+	if !d.exists("response_s2.json") {
+		t.Error("nothing is shown: the second one cannot be written either")
+	}
 }

@@ -38,7 +38,8 @@ func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovere
 	}
 	switch {
 	case record.State == delegation.StateEnded:
-		return w.respondToRecord(ctx, box, record.Key)
+		_, err := w.respondToRecord(ctx, box, record.Key)
+		return err
 	case record.Handle != nil || !recovered:
 		return nil
 	}

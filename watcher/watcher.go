@@ -215,17 +215,11 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// watchOutboxes watches all outboxes until ctx is done or one of them cannot be watched.
+// watchOutboxes watches all outboxes until ctx is done. None of them can end it: its parent could.
 func (w *Watcher) watchOutboxes(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var scans sync.WaitGroup
 	for _, box := range w.boxes {
-		scans.Go(func() {
-			if err := box.Watch(ctx); err != nil {
-				cancel(err)
-			}
-		})
+		scans.Go(func() { box.Watch(ctx) })
 	}
 	close(w.ready)
 	<-ctx.Done()

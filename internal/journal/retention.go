@@ -53,9 +53,11 @@ func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now
 
 const (
 	beyondCount = `SELECT over_at FROM runs WHERE outbox = ? AND answered = 1 ORDER BY over_at DESC LIMIT 1 OFFSET ?`
-	// A sixteenth at a time: the size is measured again before more is pruned.
-	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1 ORDER BY over_at LIMIT 1
-		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1) / 16`
+	// A sixteenth at a time: the size is measured again before more is pruned. An outbox that has less than its share of the
+	// rows loses none: another parent may keep the journal large.
+	oldestShare = `SELECT over_at + 1 FROM runs WHERE outbox = ?1 AND answered = 1
+		AND (SELECT count(*) FROM runs WHERE outbox = ?1) * (SELECT count(DISTINCT outbox) FROM runs) >= (SELECT count(*) FROM runs)
+		ORDER BY over_at LIMIT 1 OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1) / 16`
 )
 
 // later returns the later of since and the time that a query finds, or since if the query finds nothing.

@@ -251,3 +251,21 @@ func TestTheFileShrinks(t *testing.T) {
 		t.Errorf("the file had %d bytes and has %d; the journal says %+v", full.Size(), small.Size(), size)
 	}
 }
+
+// TestTheLargestOutboxIsPrunedFirst (X14): one parent's rows, which stay while its requests lie in its outbox, cost no other parent's.
+func TestTheLargestOutboxIsPrunedFirst(t *testing.T) {
+	j := open4test(t, state(t))
+	for i := range 10 {
+		over(t, j, "large", i)
+	}
+	for i := range 4 {
+		over(t, j, "small", i)
+	}
+	now := noon.Add(20 * time.Minute)
+	if n := prune(t, j, "small", Retention{Size: 1}, now); n != 0 {
+		t.Errorf("%d rows of the outbox that has less than its share were pruned", n)
+	}
+	if n := prune(t, j, "large", Retention{Size: 1}, now); n == 0 {
+		t.Error("nothing was pruned of the one that has more")
+	}
+}

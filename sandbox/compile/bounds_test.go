@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -144,5 +145,17 @@ func TestRootCountsBelowAllowedRoots(t *testing.T) {
 				t.Errorf("%s: %+v", text, m)
 			}
 		}
+	}
+}
+
+// TestFewWarnings (X14): the journal keeps them while the request lies in its outbox.
+func TestFewWarnings(t *testing.T) {
+	req := request(t, "x")
+	for i := range 64 {
+		req.ContextPaths = append(req.ContextPaths, fmt.Sprintf("/w/s1/%d", i))
+	}
+	_, warnings, err := compile.Compile(req, bounded("run"))
+	if err != nil || len(warnings) > 10 || !strings.Contains(warnings[len(warnings)-1], "more context paths") {
+		t.Errorf("%d warnings: %q, %v", len(warnings), warnings, err)
 	}
 }

@@ -30,6 +30,9 @@ func Compile(req delegation.Request, p Policy) (sandbox.Spec, []string, error) {
 			return sandbox.Spec{}, nil, refusal
 		}
 	}
+	if more := c.adjusted - mostAdjusted; more > 0 {
+		c.warn("%d more context paths were adjusted", more)
+	}
 	return c.spec, c.warnings, nil
 }
 
@@ -44,10 +47,20 @@ type compiler struct {
 	settings  []byte // of the agent, nil if the request has none
 	spec      sandbox.Spec
 	warnings  []string
+	adjusted  int // context paths
 }
 
 func (c *compiler) warn(format string, args ...any) {
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+}
+
+// mostAdjusted bounds the warnings about context paths: the journal keeps them as long as the request lies in the outbox.
+const mostAdjusted = 8
+
+func (c *compiler) warnOfContext(format string, args ...any) {
+	if c.adjusted++; c.adjusted <= mostAdjusted {
+		c.warn(format, args...)
+	}
 }
 
 // chooseProfile takes the profile that the request names, or the first profile on offer.

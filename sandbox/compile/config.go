@@ -24,7 +24,7 @@ func (c *compiler) askedContext() ([]askedPath, *delegation.Refusal) {
 	listed, wrong := massgen.ContextPaths(c.req.YAMLConfig)
 	for _, p := range listed {
 		if p.Permission != "read" {
-			c.warn("context path %s is read-only, not %s", shown(p.Path), shown(p.Permission))
+			c.warnOfContext("context path %s is read-only, not %s", shown(p.Path), shown(p.Permission))
 		}
 		asked = append(asked, askedPath{text: p.Path, field: p.Field, code: delegation.CodeContext})
 	}

@@ -137,7 +137,7 @@ func (c *compiler) addContext(p askedPath) *delegation.Refusal {
 func (c *compiler) keepContext(p askedPath) *delegation.Refusal {
 	if rel, ok := paths.Below(c.workspace.here, p.here); ok {
 		at := path.Join(c.workspace.target, rel)
-		c.warn("context path %s is in the workspace: the child has it at %s and may write it", shown(p.text), shown(at))
+		c.warnOfContext("context path %s is in the workspace: the child has it at %s and may write it", shown(p.text), shown(at))
 		return nil
 	}
 	if paths.Within(c.workspace.target, p.target) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,25 @@ func TestAFloodOfQuestions(t *testing.T) {
 	}
 	if noted, _ = r.journal.Approvals(context.Background(), "run"); len(noted) > 310 {
 		t.Errorf("%d are noted", len(noted))
+	}
+}
+
+// TestALogIsNoPlaceForAChildsWords: what a child can cause without end is logged once (O51).
+func TestALogIsNoPlaceForAChildsWords(t *testing.T) {
+	r := newRig(t)
+	var log strings.Builder
+	r.Desk.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	r.ask("x", "rm 0")
+	for i := range 1000 {
+		r.ask("x", fmt.Sprint("rm ", i+1))
+	}
+	r.ask("y", "git push") // is denied
+	for range 1000 {
+		r.Take(agent.Line{Kind: agent.AskTaken, Ask: "y", Failed: true})
+		r.ask("y", "git push")
+	}
+	if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 2 {
+		t.Errorf("%d warnings are in the log, and not one of each kind: %.2000s", len(lines), &log)
 	}
 }
 

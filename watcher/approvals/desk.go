@@ -63,6 +63,8 @@ type Desk struct {
 	told    int              // how many of denied this attachment has sent
 	sent    map[int]bool     // decisions that this attachment has sent
 	noted   map[int]bool     // decisions that the journal has as taken
+	// What the log has been told: a child can cause either without end.
+	toldOfOther, toldOfFailure bool
 }
 
 // New returns the desk of a run that has asked nothing yet.

@@ -44,7 +44,10 @@ func (d *Desk) asked(l agent.Line) {
 	case same:
 		d.again(before, call)
 	case before != nil:
-		d.Log.Warn("an agent used the name of an earlier question for another call; the watcher refuses the new question", "run", d.Run, "approval", before.Number)
+		if !d.toldOfOther {
+			d.toldOfOther = true
+			d.Log.Warn("an agent used the name of an earlier question for another call; the watcher refuses the new question, and will not log the next ones", "run", d.Run, "approval", before.Number)
+		}
 		d.refuse(l.Ask, call, "an earlier question about another call has the same name")
 	default:
 		d.consider(l.Ask, call, now)
@@ -177,8 +180,9 @@ func (d *Desk) taken(l agent.Line) {
 		return
 	}
 	a.Taken = true
-	if l.Failed {
-		d.Log.Warn("an agent did not take a decision", "run", d.Run, "approval", a.Number)
+	if l.Failed && !d.toldOfFailure {
+		d.toldOfFailure = true
+		d.Log.Warn("an agent did not take a decision; the watcher will not log the next ones of its run", "run", d.Run, "approval", a.Number)
 	}
 	if d.noted[a.Number] {
 		return

@@ -76,18 +76,10 @@ func (s *scan) checkPlace() (back bool) {
 	case err == nil && was:
 		s.gone.Lower()
 		s.log.Info("the outbox is served again")
-		s.watchAgain()
+		s.subscribe() // the notifications ended when the directory went away
 		return true
 	}
 	return false
-}
-
-// watchAgain subscribes to notifications anew, because they ended when the directory went away.
-func (s *scan) watchAgain() {
-	s.notify.Remove(s.Dir.Path()) // the subscription may have ended by itself
-	if err := s.notify.Add(s.Dir.Path()); err != nil {
-		s.trouble(err)
-	}
 }
 
 // stop tells a listing to end if the outbox has gone away meanwhile.

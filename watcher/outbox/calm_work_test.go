@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"torno/delegation"
 	"torno/watcher/limit"
 	"torno/watcher/run"
@@ -34,7 +32,7 @@ func (noRuns) Newest(context.Context, string, delegation.SubagentID) *run.Run {
 
 // scanOf is a scan of an empty outbox whose goroutine is the test's.
 func scanOf(t testing.TB) *scan {
-	return newScan(newBox(t, Host{Runs: noRuns{}}, Settings{}), &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
+	return newScan(newBox(t, Host{Runs: noRuns{}}, Settings{}))
 }
 
 // TestTimeThatStoodStillIsNoWork: the process is frozen in the middle of an event, for ten seconds and for a day. It looks at

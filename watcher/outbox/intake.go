@@ -120,8 +120,9 @@ type Intake struct {
 	made        bool // the client made the workspace
 }
 
-// unsettled reports whether a file is perhaps only half written, so that it deserves another look. A file time in the
-// future is no excuse, because the writer can set it.
+// unsettled reports whether a file is perhaps only half written, or is just getting its name by a link (PublishNew), so
+// that it deserves another look. A file time in the future is no excuse, because the writer can set it.
 func (in Intake) unsettled(refusal *delegation.Refusal) bool {
-	return refusal.Code == delegation.CodeUnparsable && time.Since(in.read.Stamp.ModTime).Abs() < settle
+	named := refusal.Code == delegation.CodeNotAFile && in.read.Stamp.Links == 2
+	return (refusal.Code == delegation.CodeUnparsable || named) && time.Since(in.read.Stamp.ModTime).Abs() < settle
 }

@@ -64,6 +64,7 @@ type Outbox struct {
 	trails *trails
 	rest   *workspace.Turn
 	seen   chan struct{} // closed when the outbox was listed once, or cannot be listed now
+	writes atomic.Int32  // pauses for writers of requests, see readSettled
 }
 
 // Listed returns a channel that is closed when Watch has listed the outbox once, or cannot list it now.

@@ -69,18 +69,22 @@ func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Re
 	return in, ""
 }
 
-// settleTries bounds how often a doubtful request is read again: its writer may still be at work, or this process may
-// be short of some resource for a moment.
-const settleTries = 5
+const (
+	// settleTries bounds how often a doubtful request is read again: its writer may still be at work, or this process may
+	// be short of some resource for a moment.
+	settleTries = 5
+	// mostWrites bounds the pauses for writers, for all requests of an outbox together: others wait for its start.
+	mostWrites = 16
+)
 
-// readSettled reads a request. It reads again while the file is doubtful, at most settleTries times.
+// readSettled reads a request. It reads again while the file is doubtful.
 func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
 		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)
 		doubtful := err != nil && delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
 		if err == nil {
 			_, unread := delegation.DecodeRequest(data)
-			doubtful = unread != nil && time.Since(read.Stamp.ModTime).Abs() < settle
+			doubtful = unread != nil && time.Since(read.Stamp.ModTime).Abs() < settle && o.writes.Add(1) <= mostWrites
 		}
 		if !doubtful || try == settleTries {
 			return data, read, err

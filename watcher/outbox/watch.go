@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -31,27 +30,22 @@ const (
 )
 
 // Watch looks at every file that an event or a listing names, until ctx is done.
-func (o *Outbox) Watch(ctx context.Context) error {
+func (o *Outbox) Watch(ctx context.Context) {
 	if !o.InOwnDirectory() {
 		close(o.seen)
 		o.awaitReturn(ctx)
-		return nil
+		return
 	}
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch the outbox %s: %w (see fs.inotify.max_user_instances)", o.Dir.Path(), err)
-	}
-	defer notify.Close()
-	if err := notify.Add(o.Dir.Path()); err != nil {
-		return fmt.Errorf("watch the outbox %s: %w", o.Dir.Path(), err)
-	}
-	return newScan(o, notify).run(ctx)
+	s := newScan(o)
+	defer s.notify.close()
+	s.subscribe()
+	s.run(ctx)
 }
 
 // scan is the state of Watch. It decides what to look at next.
 type scan struct {
 	*Outbox
-	notify    *fsnotify.Watcher
+	notify    notifications
 	costs     *costs
 	later     *later
 	gate      *gate
@@ -61,14 +55,14 @@ type scan struct {
 	unnamed, reported int // requests whose names are too long for a response: in this listing, and when last reported
 }
 
-func newScan(o *Outbox, notify *fsnotify.Watcher) *scan {
-	s := &scan{Outbox: o, notify: notify, costs: newCosts(), later: newLater(), gate: &gate{log: o.log, held: o.Notices.Flag("")}}
+func newScan(o *Outbox) *scan {
+	s := &scan{Outbox: o, costs: newCosts(), later: newLater(), gate: &gate{log: o.log, held: o.Notices.Flag("")}}
 	s.requests = &admitter{Outbox: o, costs: s.costs, gate: s.gate, waits: make(map[string]int)}
 	s.leftovers = &sweeper{Outbox: o}
 	return s
 }
 
-func (s *scan) run(ctx context.Context) error {
+func (s *scan) run(ctx context.Context) {
 	runtime.LockOSThread() // the cost is measured by the thread
 	defer runtime.UnlockOSThread()
 	ctx = s.costs.charge(ctx)
@@ -84,10 +78,10 @@ func (s *scan) run(ctx context.Context) error {
 		again.Reset(s.later.next())
 		select {
 		case <-ctx.Done():
-			return nil
-		case event := <-s.notify.Events:
+			return
+		case event := <-s.notify.events():
 			s.costs.calmly(ctx, func() { s.event(ctx, event) })
-		case err := <-s.notify.Errors:
+		case err := <-s.notify.errors():
 			s.costs.calmly(ctx, func() { s.trouble(err) })
 			listing.Reset(0)
 		case <-again.C:
@@ -169,6 +163,9 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	if s.Away.Load() {
 		return listAtLeast
 	}
+	if s.notify.refused {
+		s.subscribe()
+	}
 	err := s.Dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {
 			s.listed(ctx, name)
@@ -209,7 +206,7 @@ func (s *scan) reportUnnamed() {
 func (s *scan) drainEvents(ctx context.Context, most int) {
 	for range most {
 		select {
-		case event := <-s.notify.Events:
+		case event := <-s.notify.events():
 			s.costs.calmly(ctx, func() { s.event(ctx, event) })
 		default:
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ func TestAScanStaysOnItsThread(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	over := make(chan error)
-	go func() { over <- s.run(ctx) }()
+	var over sync.WaitGroup
+	over.Go(func() { s.run(ctx) })
 	for s.Dir.Names(ctx, 10, func(names []string) error {
 		if len(names) > 0 {
 			runtime.Gosched()
@@ -39,9 +40,7 @@ func TestAScanStaysOnItsThread(t *testing.T) {
 	}) != nil {
 	}
 	cancel()
-	if err := <-over; err != nil {
-		t.Error(err)
-	}
+	over.Wait()
 	if len(threads) != 1 || asked < 100 {
 		t.Errorf("it asked %d times, on %d threads", asked, len(threads))
 	}

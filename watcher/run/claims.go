@@ -101,15 +101,21 @@ func (c *claims) movedTogether(r *Run, held *workspace.Held) *delegation.Refusal
 func (own *claim) isSure(r *Run) bool { return own.mine || r.Standing().Phase.IsReleased() }
 
 // meets returns the runs of other subagents whose workspaces now contain this run's workspace, lie in it, or are the
-// same directory.
+// same directory. A parent can move a directory out of our sight: then its run meets every run of its own outbox. It is
+// in no other parent's way, who could not move it back.
 func (c *claims) meets(r *Run, held *workspace.Held) (met []*Run) {
 	for other, theirs := range c.holders(r) {
 		above, err := theirs.Above()
 		if errors.Is(err, workspace.ErrClosed) {
 			continue // it was closed meanwhile
 		}
-		unknown := err != nil || len(above) == 0 || len(held.AboveThen) == 0 // count it as met: a parent can move a directory out of our sight
-		if unknown || slices.Contains(above, held.AboveThen[0]) || slices.Contains(held.AboveThen, above[0]) {
+		if err != nil || len(above) == 0 || len(held.AboveThen) == 0 {
+			if other.ticket.Subject.Outbox == r.ticket.Subject.Outbox {
+				met = append(met, other)
+			}
+			continue
+		}
+		if slices.Contains(above, held.AboveThen[0]) || slices.Contains(held.AboveThen, above[0]) {
 			met = append(met, other)
 		}
 	}

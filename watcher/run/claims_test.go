@@ -24,8 +24,13 @@ func dirs(inodes ...uint64) (above []sandbox.Directory) {
 	return above
 }
 
-// startingIn is a run that has its workspace and has not looked at the others yet.
+// startingIn is a run of the outbox main that has its workspace and has not looked at the others yet.
 func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runner {
+	t.Helper()
+	return runs.startingOf(t, "main", name, inodes...)
+}
+
+func (runs *Runs) startingOf(t *testing.T, outbox, name string, inodes ...uint64) *runner {
 	t.Helper()
 	id, err := delegation.ParseSubagentID(name)
 	if err != nil {
@@ -35,7 +40,7 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runne
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
+	key := sandbox.RunKey{Outbox: outbox, Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
 	r := runs.newRun(Request{Key: key, Spec: spec}, spec, deaf{})
 	r.workplace.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
@@ -98,8 +103,13 @@ func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
 	if refusal := runs.claims.movedTogether(later.Run, later.workplace.held); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)
 	}
-	runs.disown(deep.Run)
-	runs.disown(later.Run)
+	elsewhere := runs.startingOf(t, "another", "later", 4, 1)
+	if refusal := runs.claims.movedTogether(elsewhere.Run, elsewhere.workplace.held); refusal != nil {
+		t.Errorf("one parent keeps the runs of all others out: %v", refusal)
+	}
+	for _, r := range []*runner{deep, later, elsewhere} {
+		runs.disown(r.Run)
+	}
 }
 
 // TestARefusedRunIsInNobodysWay: of three in a row, the one in the middle loses to the first, and the last one need not lose to it.

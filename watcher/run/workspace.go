@@ -144,14 +144,21 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 		p.log.Error("the watcher cannot look through the workspace of a run that has ended", "run", p.hash, "error", err)
 		found.Missed++
 	}
-	if found.Whole() {
-		p.bytes = found.Bytes
-	}
+	p.noteSize(found)
 	warnings = workspace.Report(found)
 	if why := workspace.OverLimit(workspace.LimitsOf(p.spec.Limits), found.Usage); why != nil && reason != delegation.ReasonWorkspaceLimit {
 		warnings = append(warnings, why.Text+" The next run in it will be ended.")
 	}
 	return warnings, found.Stopped
+}
+
+// noteSize notes how large the workspace is. A look that did not see all of it only makes it larger: a child can hide what it leaves.
+func (p *workplace) noteSize(found tree.Findings) {
+	if found.Whole() {
+		p.bytes = found.Bytes
+		return
+	}
+	p.bytes = max(p.bytes, found.Bytes, p.held.Bytes())
 }
 
 // findArtifacts looks for the files that the answer lists as artifacts.
@@ -179,8 +186,8 @@ func (p *workplace) inspectRest() {
 	}
 	found, err := p.held.Inspect(ctx, bounds, p.spec.WorkspaceMount().Target)
 	p.client.InspectTurn().End(found.Cost)
-	if err == nil && found.Whole() {
-		p.bytes = found.Bytes
+	if err == nil {
+		p.noteSize(found)
 	}
 	if said := workspace.Report(found); err != nil || len(said) > 0 {
 		p.log.Warn("found in the rest of a run's workspace", "run", p.hash, "found", said, "error", err)
