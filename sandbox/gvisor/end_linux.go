@@ -65,7 +65,10 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 	for {
 		taken, err := box.Lock()
 		if err == nil {
-			return taken, l.killRest(ctx, id)
+			if err := l.killRest(ctx, id); err != nil {
+				return nil, errors.Join(err, taken.Close()) // a lock that is left behind looks like a keeper
+			}
+			return taken, nil
 		}
 		if !keeper.IsHeld(err) {
 			return nil, err
@@ -93,8 +96,8 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if err := l.removeGroup(ctx, id); err != nil {
 		return err
 	}
-	if state, err := l.boxes.Keeper(id).State(); err != nil || state != keeper.Lost {
-		return nil //nolint:nilerr // a box that cannot be read does not claim any process
+	if !l.boxes.Keeper(id).MayRun() {
+		return nil
 	}
 	return command.Kill(ctx, l.boxes.Path(id))
 }

@@ -238,6 +238,35 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 }
 
+// TestALostSandboxWithoutGroups: the keeper was killed, nobody has looked since, and the processes are in no control group of ours. Remove,
+// and so a purge, kills them all the same.
+func TestALostSandboxWithoutGroups(t *testing.T) {
+	y := newYard(t)
+	h := y.sleeper()
+	y.again()
+	kill(t, y.box(h.ID), "sandbox-keeper")
+	hierarchies, err := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := running(t, y.box(h.ID))
+	for pid := range left {
+		for _, file := range append(hierarchies, "/sys/fs/cgroup/cgroup.procs") {
+			_ = os.WriteFile(file, []byte(strconv.Itoa(pid)), 0) // not each of them is the root of a hierarchy
+		}
+	}
+	if len(left) == 0 {
+		t.Fatal("the oracle is dead: the sandbox has gone with its keeper")
+	}
+	if err := y.Remove(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	if left := running(t, y.box(h.ID)); len(left) > 0 {
+		t.Errorf("%v live on, and nothing knows of them any more", left)
+	}
+	y.nothingOf(h.ID)
+}
+
 // TestAKeeperThatStopsAfterTheEnd has written everything down and only does not exit. The end is read without it, and Remove kills it.
 func TestAKeeperThatStopsAfterTheEnd(t *testing.T) {
 	y := newYard(t)

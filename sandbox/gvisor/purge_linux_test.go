@@ -30,7 +30,9 @@ func TestPurge(t *testing.T) {
 	o := h.options(base, "ours")
 	defer o.Bases.Close()
 	left, err := gvisor.Left()
-	ours := func(l doctor.Leftover) bool { return l.Installation == string(o.Installation) && l.State == o.StateDir && l.Running == 1 }
+	ours := func(l doctor.Leftover) bool {
+		return l.Installation == string(o.Installation) && l.State == o.StateDir && l.Running == 1
+	}
 	if err != nil || !slices.ContainsFunc(left, ours) {
 		t.Fatalf("a sandbox that runs is not found with its state directory %s: %+v, %v", o.StateDir, left, err)
 	}

@@ -101,10 +101,11 @@ func Left() (all []doctor.Leftover, err error) {
 	kept, err := command.Kept()
 	states := map[string]string{} // by sandbox
 	for _, box := range kept {
-		if trust.Places().Check(box) != nil {
+		state, is := strings.CutSuffix(filepath.Dir(box), "/gvisor/boxes") // STATE/gvisor/boxes/SANDBOX
+		if !is || trust.Places().Check(box) != nil {
 			continue // another user can fake the arguments, but cannot make a box in a place that trust accepts
 		}
-		states[filepath.Base(box)] = filepath.Dir(filepath.Dir(filepath.Dir(box))) // STATE/gvisor/boxes/SANDBOX
+		states[filepath.Base(box)] = state
 	}
 	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {
 		left := doctor.Leftover{

@@ -35,7 +35,7 @@ func Kept() (boxes []string, err error) {
 		if notPid != nil || !isOurs(pid) {
 			continue
 		}
-		if args, _ := argumentsOf(pid); len(args) == 2 && filepath.IsAbs(args[1]) && isKeeper(pid, args, args[1]) {
+		if args, _ := argumentsOf(pid); len(args) == 2 && filepath.IsAbs(args[1]) && isKeeper(pid, args, args[1]) && isStartedByUs(pid) {
 			boxes = append(boxes, args[1])
 		}
 	}
@@ -125,7 +125,7 @@ func killOne(pid int, box string, is belongs) (killed, shown bool, err error) {
 	}
 	defer unix.Close(handle)
 	args, shown := argumentsOf(pid)
-	if !isOurs(pid) || !is(pid, args, box) {
+	if !isStartedByUs(pid) || !is(pid, args, box) {
 		return false, shown, nil
 	}
 	err = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)
@@ -142,11 +142,30 @@ func killOne(pid int, box string, is belongs) (killed, shown bool, err error) {
 // another user's process kept calling itself the runtime, a sandbox would never count as gone.
 func isOurs(pid int) bool {
 	var st unix.Stat_t
-	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid)), &st) != nil {
+	return unix.Stat(filepath.Join("/proc", strconv.Itoa(pid)), &st) == nil && isOurUser(st.Uid)
+}
+
+func isOurUser(uid uint32) bool {
+	me := uint32(os.Geteuid())
+	return uid == 0 || uid == me || me == 0 && uid == SentryUser
+}
+
+// isStartedByUs is isOurs for a process that a user of ours has started, too: anybody can start a set-user-ID program of root's, give it
+// any arguments, and keep it.
+func isStartedByUs(pid int) bool {
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
 		return false
 	}
-	me := uint32(os.Geteuid())
-	return st.Uid == 0 || st.Uid == me || me == 0 && st.Uid == SentryUser
+	_, rest, _ := strings.Cut(string(status), "\nUid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	users := strings.Fields(line) // real, effective, saved, of the file system
+	for _, user := range users {
+		if uid, err := strconv.ParseUint(user, 10, 32); err != nil || !isOurUser(uint32(uid)) {
+			return false
+		}
+	}
+	return len(users) == 4
 }
 
 // argumentsOf returns the arguments that a process shows. shown is false if the process has a program but shows no

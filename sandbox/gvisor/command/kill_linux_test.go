@@ -18,13 +18,31 @@ import (
 	"torno/test/wait"
 )
 
-// TestAStrangerThatCallsItselfTheRuntime is left alone, and does not keep a sandbox from being gone.
+// TestAStrangerThatCallsItselfTheRuntime is left alone, and does not keep a sandbox from being gone: another user's program, and one of
+// root's that another user has started.
 func TestAStrangerThatCallsItselfTheRuntime(t *testing.T) {
 	if os.Geteuid() != 0 {
 		missing.Skip(t, "only root can be two users")
 	}
+	for name, mode := range map[string]os.FileMode{"of the stranger": 0o755, "of root": 0o755 | os.ModeSetuid} {
+		t.Run(name, func(t *testing.T) { callsItselfTheRuntime(t, mode) })
+	}
+}
+
+func callsItselfTheRuntime(t *testing.T, mode os.FileMode) {
 	const box = "/var/lib/torno/boxes/of-nobody"
-	stranger := exec.Command("/bin/sh", "-c", "read word", "boot", "--bundle="+box, filepath.Base(box))
+	dir, err := os.MkdirTemp("", "stranger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	program, err := os.ReadFile("/proc/self/exe")
+	path := filepath.Join(dir, "program")
+	if err := errors.Join(err, os.Chmod(dir, 0o755), os.WriteFile(path, program, 0o755), os.Chmod(path, mode)); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command(path, "boot", "--bundle="+box, filepath.Base(box))
+	stranger.Env = []string{waits + "=1"}
 	stranger.Args[0] = "runsc-sandbox"
 	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 	input, err := stranger.StdinPipe()
@@ -36,7 +54,7 @@ func TestAStrangerThatCallsItselfTheRuntime(t *testing.T) {
 	}
 	wait.Until(t, "the stranger looks like the runtime", func() bool {
 		args, _ := argumentsOf(stranger.Process.Pid)
-		return isRuntime(stranger.Process.Pid, args, box)
+		return isRuntime(stranger.Process.Pid, args, box) && isOurs(stranger.Process.Pid) == (mode&os.ModeSetuid != 0)
 	})
 	if err := killAll(t.Context(), box, isRuntime); err != nil {
 		t.Error(err)
@@ -170,7 +188,14 @@ func hide(t *testing.T) {
 // hides has the test's program hide its arguments until its input ends.
 const hides = "TORNO_TEST_HIDES"
 
+// waits has the test's program wait until its input ends.
+const waits = "TORNO_TEST_WAITS"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(waits) != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
 	if os.Getenv(hides) == "" {
 		os.Exit(m.Run())
 	}

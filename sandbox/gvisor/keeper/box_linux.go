@@ -45,10 +45,28 @@ func (b Box) State() (State, error) {
 		return Live, nil
 	case there(box, endName): // it ended while State looked
 		return Over, nil
-	case there(box, startedName):
-		return Lost, nil
+	case !there(box, startedName):
+		return Created, nil
 	}
-	return Created, nil
+	// A keeper may have taken the lock and begun since.
+	if held, err = isHeld(box); err != nil || held {
+		return Live, err
+	}
+	if there(box, endName) {
+		return Over, nil
+	}
+	return Lost, nil
+}
+
+// MayRun reports whether the sandbox was started and its end is not written down. State asks for a living keeper besides, and whoever
+// holds the box's lock looks like one.
+func (b Box) MayRun() bool {
+	box, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return false // a box that cannot be read claims no process
+	}
+	defer box.Close()
+	return there(box, startedName) && !there(box, endName)
 }
 
 func there(box *os.Root, name string) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"sync"
@@ -164,8 +165,11 @@ func (l *Line) open(ctx context.Context) error {
 		return err
 	}
 	box, err := os.OpenRoot(l.box.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.Join(ErrGone, err)
+	}
 	if err != nil {
-		return errors.Join(ErrGone, err)
+		return err
 	}
 	log, err := output.Old(box)
 	if err != nil {
@@ -189,10 +193,10 @@ func (l *leavings) missing() output.Frame {
 // end returns the last frame.
 func (l *leavings) end() (output.Frame, error) {
 	text, err := l.box.ReadFile(endName)
-	if err != nil {
-		return output.Frame{}, ErrGone
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrGone
 	}
-	return output.Frame{Kind: output.Ended, Bytes: text}, nil
+	return output.Frame{Kind: output.Ended, Bytes: text}, err
 }
 
 // take stores the end.
