@@ -79,6 +79,9 @@ func (c *Config) checkHeld(r *report) {
 	}
 	for _, route := range c.Gateway.Routes() {
 		key := "gateway.routes." + route.Name + ".credential"
+		if route.Roots != "" {
+			checkFollowed(r, "gateway.routes."+route.Name+".roots", route.Roots)
+		}
 		switch at := route.Credential; {
 		case len(at.Command) > 0:
 			for _, word := range at.Command { // also a script that the command gives to a shell

@@ -20,7 +20,7 @@ func heldMachine(t *testing.T, dir string) (places map[string]string) {
 	t.Helper()
 	emptyEnvironment(t)
 	places = map[string]string{}
-	for _, what := range []string{"file", "state", "credential", "command", "gateway", "box"} {
+	for _, what := range []string{"file", "state", "credential", "command", "gateway", "box", "roots"} {
 		above := filepath.Join(dir, what, "in")
 		if err := os.MkdirAll(above, 0o755); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func heldMachine(t *testing.T, dir string) (places map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	for _, what := range []string{"credential", "command", "file"} {
+	for _, what := range []string{"credential", "command", "file", "roots"} {
 		if err := os.WriteFile(places[what], nil, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ state: STATE
 docker: {host: unix://DIR/engine.sock}
 gateway:
   routes:
-    keyed: {preset: anthropic, credential: {file: KEY}}
+    keyed: {preset: anthropic, credential: {file: KEY}, roots: ROOTS}
     printed: {preset: openai, credential: {command: [COMMAND]}}
 outboxes: {main: {dir: BOX, allow: [BOX/workspaces]}}
 `
@@ -69,14 +69,15 @@ func TestNothingIsObeyedThatAnotherUserCanReplace(t *testing.T) {
 	}
 	trial := attack.Trial{Row: "H25", Where: "host", Oracle: true}
 	for what, key := range map[string]string{
-		"file": "", "state": "state", "credential": "gateway.routes.keyed.credential", "command": "gateway.routes.printed.credential", "gateway": "gateway.state",
+		"file": "", "state": "state", "credential": "gateway.routes.keyed.credential", "command": "gateway.routes.printed.credential",
+		"roots": "gateway.routes.keyed.roots", "gateway": "gateway.state",
 	} {
 		for _, how := range []string{"owner", "owner of the directory", "owner above", "mode", "group", "link"} {
 			dir, err := os.MkdirTemp("", "held") // short, for the socket
 			must(err)
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			places := heldMachine(t, dir)
-			text := strings.NewReplacer("DIR", dir, "STATE", places["state"], "KEY", places["credential"], "BOX", places["box"], "COMMAND", places["command"]).Replace(heldText)
+			text := strings.NewReplacer("DIR", dir, "STATE", places["state"], "KEY", places["credential"], "BOX", places["box"], "ROOTS", places["roots"], "COMMAND", places["command"]).Replace(heldText)
 			if what == "gateway" {
 				text = strings.NewReplacer("gateway:\n", "gateway:\n  state: "+places["gateway"]+"\n").Replace(text)
 			}

@@ -108,7 +108,8 @@ func handOverOne(fd int, before, user uint32, depth int) error {
 		}
 	}
 	ours := is.Uid == 0 || is.Uid == before
-	if !ours || is.Uid == user || kind != unix.S_IFDIR && kind != unix.S_IFSOCK && (kind != unix.S_IFREG || is.Nlink != 1) {
+	alone := is.Nlink == 1 && (kind == unix.S_IFREG || kind == unix.S_IFSOCK)
+	if !ours || is.Uid == user || kind != unix.S_IFDIR && !alone {
 		return nil
 	}
 	return unix.Fchownat(fd, "", int(user), int(user), unix.AT_EMPTY_PATH)

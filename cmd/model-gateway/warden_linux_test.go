@@ -135,9 +135,17 @@ func TestAProcessOfBeforeIsFollowed(t *testing.T) {
 	if owner := ownerOf(t, p.path("state/budget/ledger")); owner != 0 {
 		t.Fatalf("the ledger of a gateway that was root is user %d's", owner)
 	}
-	// The host's own file, by a second name, is no file of the gateway's.
+	// A file and a socket of the host, by second names, are not the gateway's.
 	p.write("hosts", "the host's")
 	if err := os.Link(p.path("hosts"), p.path("state/doors/hosts")); err != nil {
+		t.Fatal(err)
+	}
+	service, err := net.Listen("unix", p.path("service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { service.Close() })
+	if err := os.Link(p.path("service"), p.path("state/doors/service")); err != nil {
 		t.Fatal(err)
 	}
 	g := p.withWarden()
@@ -151,7 +159,7 @@ func TestAProcessOfBeforeIsFollowed(t *testing.T) {
 			t.Errorf("request %d: %d: %s", i, status, body)
 		}
 	}
-	for name, want := range map[string]int{"state/budget/ledger": gatewayUser, "state/doors/run": gatewayUser, "state/setup.yaml": 0, "state": 0, "hosts": 0} {
+	for name, want := range map[string]int{"state/budget/ledger": gatewayUser, "state/doors/run": gatewayUser, "state/setup.yaml": 0, "state": 0, "hosts": 0, "service": 0} {
 		if owner := ownerOf(t, p.path(name)); owner != want {
 			t.Errorf("%s is user %d's", name, owner)
 		}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"torno/internal/gateway/route"
+	"torno/internal/trust"
 )
 
 // Warden reads credentials for a gateway without rights. The gateway has a user of its own and speaks to the network.
@@ -140,7 +140,7 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 	}
 	defer leave()
 	if a.What == askRoots && of.Roots != "" {
-		text, err := os.ReadFile(of.Roots)
+		text, err := ReadRoots(of)
 		return reply{Text: string(text)}, nil, err
 	}
 	if of.Credential.Kind == "" {
@@ -159,6 +159,12 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 	r.Text, err = p.read(ctx)
 	return r, nil, err
 }
+
+// maxRoots bounds the certificates of a route, in bytes.
+const maxRoots = 1 << 20
+
+// ReadRoots reads the certificates that a route trusts, unless another user could replace them: who is in them gets the credential.
+func ReadRoots(r *route.Route) ([]byte, error) { return trust.Places().ReadFile(r.Roots, maxRoots) }
 
 // enter counts a question about a route, and refuses it above maxOfRoute. A file may be at a place where reading hangs.
 // The gateway then gives up and asks again, and those questions must not use up all connections and block other routes.

@@ -79,7 +79,7 @@ func (r *Route) judgeDocument(body object, over []glob, e *Exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := judgeOutput(r.API, body, over, e); err != nil {
+	if err := r.judgeOutput(body, over, e); err != nil {
 		return bad(CodeBody, "%s", err.Error())
 	}
 	if change, err = r.judgeReach(body, over, e, change); err != nil {

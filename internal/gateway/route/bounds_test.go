@@ -203,6 +203,10 @@ func TestFieldsThatAreNotKnown(t *testing.T) {
 		{"claude-login", "/v1/messages", `"fallbacks":[{"model":"dear"}]`},
 		{"openai", "/v1/responses", `"something_new":1`},
 		{"openrouter", "/v1/chat/completions", `"fallbacks":[{"model":"dear"}]`},
+		{"compatible", "/v1/chat/completions", `"enable_search":true`},
+		{"compatible", "/v1/chat/completions", `"providerOptions":{"gateway":{"models":["dear"],"speed":"fast"}}`},
+		{"openai-chat", "/v1/chat/completions", `"modalities":["text","audio"]`},
+		{"openai-chat", "/v1/chat/completions", `"something_new":1`},
 	} {
 		e, err := ofPreset(t, test.preset, "models", []any{"m"}).Decide(post(test.target, `{"model":"m",`+test.field+`}`))
 		if err != nil || string(e.Body) != `{"model":"m"}` || len(e.Dropped) != 1 {
@@ -210,11 +214,10 @@ func TestFieldsThatAreNotKnown(t *testing.T) {
 		}
 	}
 	sent := `{"model":"m","somethingNew":1}`
-	if e, err := ofPreset(t, "anthropic", "reach", []any{"something_new"}).Decide(post("/v1/messages", sent)); err != nil || string(e.Body) != sent {
-		t.Errorf("where the reach names it: %s, %v", e.Body, err)
-	}
-	if e, err := ofPreset(t, "compatible").Decide(post("/v1/chat/completions", sent)); err != nil || string(e.Body) != sent {
-		t.Errorf("of a server with a dialect of its own: %s, %v", e.Body, err)
+	for preset, target := range map[string]string{"anthropic": "/v1/messages", "compatible": "/v1/chat/completions"} {
+		if e, err := ofPreset(t, preset, "reach", []any{"something_new"}).Decide(post(target, sent)); err != nil || string(e.Body) != sent {
+			t.Errorf("%s, where the reach names it: %s, %v", preset, e.Body, err)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *Route) Closing(e Exchange, most int64) (Exchange, error) {
 	if body, err = parseDocument(e.Body); err != nil {
 		return e, err
 	}
-	return e, judgeOutput(e.API, body, e.over, &e)
+	return e, r.judgeOutput(body, e.over, &e)
 }
 
 // withoutTools forbids the model to call tools. The tools stay in the request, because earlier calls in the
@@ -113,15 +113,17 @@ func (r *Route) shorter(e Exchange, body object, most int64, change edits) (edit
 	case e.API == OpenAIResponses:
 		return append(change, edit{"max_output_tokens", count(most)}), nil
 	case e.API == OpenAIChat:
-		key := "max_tokens"
-		if body.get(key) == nil {
-			key = "max_completion_tokens"
-		}
-		if body.get(key) == nil {
-			return nil, errors.New("models of this API differ in the name of an answer's length, and the request has none")
-		}
 		n, err := body.getCount("n")
-		return append(change, edit{key, count(most / max(n, 1))}), err
+		before := len(change)
+		for _, key := range r.chatLengths(body) {
+			if body.get(key) != nil {
+				change = append(change, edit{key, count(most / max(n, 1))})
+			}
+		}
+		if len(change) == before {
+			err = errors.New("servers of this API differ in the name of an answer's length, and the request has none that this one is known to read")
+		}
+		return change, err
 	case e.API == Google:
 		config, err := body.getObject("generationConfig")
 		if err != nil {

@@ -35,11 +35,16 @@ func TestClosing(t *testing.T) {
 			"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"x"}],"tool_choice":"auto","store":false}`, 0,
 			`{"model":"m","input":[{"role":"user","content":"x"},{"type":"message","role":"developer","content":[{"type":"input_text","text":` + words + `}]}],"tool_choice":"none","store":false}`,
 		},
-		"a conversation that is made shorter": {"codex-login", "/v1/responses/compact", `{"model":"m","input":[{"role":"user","content":"x"}],"store":false}`, 0, ""},
-		"a login that takes no length":        {"codex-login", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"x"}],"store":false}`, 4000, ""},
+		"a conversation that is made shorter":       {"codex-login", "/v1/responses/compact", `{"model":"m","input":[{"role":"user","content":"x"}],"store":false}`, 0, ""},
+		"a login that takes no length":              {"codex-login", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"x"}],"store":false}`, 4000, ""},
+		"chat whose server may not read the length": {"compatible", "/v1/chat/completions", `{"model":"m","max_completion_tokens":9,"messages":[{"role":"user","content":"x"}]}`, 4000, ""},
 		"chat": {
-			"compatible", "/v1/chat/completions", `{"model":"m","n":2,"max_completion_tokens":9000,"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]}`, 4000,
+			"openai-chat", "/v1/chat/completions", `{"model":"m","n":2,"max_completion_tokens":9000,"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]}`, 4000,
 			`{"model":"m","n":2,"max_completion_tokens":2000,"messages":[{"role":"user","content":"x"},{"role":"user","content":` + words + `}],"tools":[{"type":"function"}],"tool_choice":"none"}`,
+		},
+		"chat with two lengths": {
+			"compatible", "/v1/chat/completions", `{"model":"m","max_tokens":9000,"max_completion_tokens":8000,"messages":[{"role":"user","content":"x"}]}`, 4000,
+			`{"model":"m","max_tokens":4000,"max_completion_tokens":4000,"messages":[{"role":"user","content":"x"},{"role":"user","content":` + words + `}]}`,
 		},
 		"chat without a length": {"compatible", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, 4000, ""},
 		"chat with functions": {

@@ -9,14 +9,16 @@ import (
 const maxChoices = 128
 
 // judgeOutput finds the most tokens that the answer may have, over all its choices.
-func judgeOutput(api API, body object, over []glob, e *Exchange) error {
+func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
+	api := r.API
 	inner, keys, choices := body, []string{"max_tokens"}, ""
 	var err error
 	switch api {
 	case OpenAIResponses:
 		keys = []string{"max_output_tokens"}
 	case OpenAIChat:
-		keys, choices = []string{"max_tokens", "max_completion_tokens"}, "n"
+		keys, choices = r.chatLengths(body), "n"
+		err = body.spelled("max_completion_tokens")
 	case Google:
 		if err := body.spelled("generationConfig", "generation_config"); err != nil {
 			return err
@@ -68,6 +70,15 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	}
 	e.MaxOutput *= max(n, 1)
 	return nil
+}
+
+// chatLengths returns the members that bound a chat's answer. Not all servers of this dialect read max_completion_tokens, so elsewhere
+// it bounds nothing alone.
+func (r *Route) chatLengths(body object) []string {
+	if r.Preset == "openai-chat" || body.get("max_tokens") != nil {
+		return []string{"max_tokens", "max_completion_tokens"}
+	}
+	return []string{"max_tokens"}
 }
 
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.

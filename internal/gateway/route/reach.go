@@ -18,8 +18,8 @@ var clientTools = map[API][]string{
 
 // knownFields are the members that a body of each API is known to have, and that cost no more than the model's price. A
 // vendor adds others: Anthropic's fallbacks name more models, its thread names a stored conversation, its workspace_id
-// another payer. Unknown members are removed unless the route's reach names them. An API without a list here has too
-// many dialects for one.
+// another payer, a compatible server's enable_search has it search. Unknown members are removed unless the route's reach
+// names them. Google and Bedrock have no list.
 var knownFields = map[API][]string{
 	Anthropic: {
 		"cache_control", "context_management", "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
@@ -31,18 +31,19 @@ var knownFields = map[API][]string{
 		"safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs",
 		"top_p", "truncation", "user",
 	},
+	OpenAIChat: { // and the members of embeddings and completions, for routes that allow them
+		"cache_control", "chat_template_kwargs", "dimensions", "echo", "enable_thinking", "encoding_format", "frequency_penalty",
+		"function_call", "functions", "include_reasoning", "input", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "messages",
+		"metadata", "min_p", "model", "n", "parallel_tool_calls", "presence_penalty", "prompt", "prompt_cache_key", "prompt_cache_retention",
+		"reasoning", "reasoning_effort", "repetition_penalty", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store",
+		"stream", "stream_options", "suffix", "temperature", "thinking", "thinking_budget", "tool_choice", "tools", "top_a", "top_k",
+		"top_logprobs", "top_p", "usage", "user", "verbosity",
+	},
 }
 
 // reachingFields are members of a body, for APIs without a list of known ones. They reach further than an answer, or
 // make it dearer than its model's price, and a client can do without them.
 var reachingFields = map[API][]string{
-	// models, fallbacks and provider name other models or providers to fall back on, and their price counts. Predicted
-	// tokens that the answer does not use are billed as output. On some servers extra_body and extra_headers are
-	// further parts of the request.
-	OpenAIChat: {
-		"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction", "extra_body",
-		"extra_headers",
-	},
 	Bedrock: {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
 }
 

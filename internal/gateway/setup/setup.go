@@ -44,21 +44,7 @@ func Load(path string) (Setup, error) {
 
 // Read returns the content of a file. It refuses a file that another user could replace, because the file names the
 // commands that print credentials.
-func Read(path string) ([]byte, error) {
-	file, err := trust.Places().OpenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s is larger than 8 MiB", path)
-	}
-	return text, nil
-}
+func Read(path string) ([]byte, error) { return trust.Places().ReadFile(path, maxFile) }
 
 // keys are the top-level keys of a configuration.
 var keys = []string{"prices", "routes"}

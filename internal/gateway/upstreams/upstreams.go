@@ -6,7 +6,6 @@ package upstreams
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"torno/internal/gateway"
 	"torno/internal/gateway/credential"
@@ -50,7 +49,7 @@ func open(ctx context.Context, r *route.Route, known *credential.Known, access *
 
 func roots(ctx context.Context, r *route.Route, access *credential.Access) ([]byte, error) {
 	if access == nil {
-		return os.ReadFile(r.Roots)
+		return credential.ReadRoots(r)
 	}
 	return access.Roots(ctx, r.Name)
 }

@@ -3,6 +3,7 @@ package upstreams
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"torno/internal/gateway/credential"
@@ -17,6 +18,39 @@ func TestOpen(t *testing.T) {
 	all, err := Open(t.Context(), s.Routes, credential.NewKnown(), nil)
 	if err != nil || len(all) != 2 || all[0].Transport == nil || all[0].Credential == nil {
 		t.Errorf("got %+v, %v", all, err)
+	}
+}
+
+// TestRootsOfAnother: whoever could replace a route's certificates could have the credential sent to a server of theirs.
+func TestRootsOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOTHING WAS TRIED: only root gives directories away")
+	}
+	pem, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
+	if err != nil {
+		t.Skip("NOT SHOWN HERE:", err)
+	}
+	dir := t.TempDir()
+	roots := filepath.Join(dir, "roots.pem")
+	if err := os.WriteFile(roots, pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := setup.Parse([]byte("routes: {a: {preset: anthropic, roots: " + roots + "}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := func() error {
+		_, err := Open(t.Context(), s.Routes, credential.NewKnown(), nil)
+		return err
+	}
+	if err := opened(); err != nil {
+		t.Error("where nobody else writes:", err)
+	}
+	if err := os.Chown(dir, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if err := opened(); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") {
+		t.Error("below a directory of another user:", err)
 	}
 }
 

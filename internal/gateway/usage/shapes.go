@@ -68,8 +68,16 @@ func (t *tally) usage() (Usage, bool) {
 func parts(f *found) (Usage, bool) {
 	n := &f.numbers
 	return Usage{
-		Input: n[input], Output: n[output], CacheRead: n[cacheRead], CacheWrite: n[cacheWrite], CacheWriteHour: n[cacheWriteHour],
+		Input: n[input], Output: n[output], CacheRead: n[cacheRead], CacheWrite: n[cacheWrite], CacheWriteHour: writtenForAnHour(f),
 	}, f.seen[input] && f.seen[output]
+}
+
+// writtenForAnHour is how much was written into the cache for an hour, which is dearer. It is all of it where the answer does not say.
+func writtenForAnHour(f *found) int64 {
+	if f.seen[cacheWriteHour] {
+		return f.numbers[cacheWriteHour]
+	}
+	return f.numbers[cacheWrite]
 }
 
 // contained computes tokens from numbers of which the input includes the cache reads and the cache writes. If the total
@@ -78,10 +86,11 @@ func contained(f *found) (Usage, bool) {
 	n := &f.numbers
 	all := n[input] + n[toolInput]
 	return Usage{
-		Input:      all - n[cacheRead] - n[cacheWrite],
-		Output:     max(n[output]+n[thinking], n[total]-all),
-		CacheRead:  n[cacheRead],
-		CacheWrite: n[cacheWrite],
+		Input:          all - n[cacheRead] - n[cacheWrite],
+		Output:         max(n[output]+n[thinking], n[total]-all),
+		CacheRead:      n[cacheRead],
+		CacheWrite:     n[cacheWrite],
+		CacheWriteHour: writtenForAnHour(f),
 	}, f.seen[input] && (f.seen[output] || f.seen[total])
 }
 

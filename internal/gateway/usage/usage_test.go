@@ -80,7 +80,7 @@ var answers = []answer{
 	{
 		"responses", "openai-responses", jsonType, `{"object":"response","status":"completed","output":[],"usage":{"input_tokens":100,
 		"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":10},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":15},"total_tokens":120}}`,
-		Usage{Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10},
+		Usage{Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10, CacheWriteHour: 10},
 	},
 	{
 		"responses, stream", "openai-responses", eventType, sse(`{"type":"response.created","response":{"usage":null}}`,
@@ -90,6 +90,11 @@ var answers = []answer{
 	},
 	{"chat", "openai-chat", jsonType, `{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":10,
 		"prompt_tokens_details":{"cached_tokens":3}}}`, Usage{Input: 5, Output: 2, CacheRead: 3}},
+	{
+		"chat, what was written for an unknown time", "openai-chat", jsonType,
+		`{"usage":{"prompt_tokens":80,"completion_tokens":2,"prompt_tokens_details":{"cache_write_tokens":70}}}`,
+		Usage{Input: 10, Output: 2, CacheWrite: 70, CacheWriteHour: 70},
+	},
 	{
 		"chat, thinking beside the completion", "openai-chat", jsonType,
 		`{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":510}}`,
@@ -116,7 +121,7 @@ var answers = []answer{
 	{
 		"converse, stream", "bedrock", amazonType, message(`{"role":"assistant"}`) + message(`{"delta":{"text":"x"}}`) + message("") +
 			message(`{"stopReason":"end_turn"}`) + message(`{"metrics":{},"usage":{"inputTokens":4,"outputTokens":5,"cacheWriteInputTokens":2}}`),
-		Usage{Input: 4, Output: 5, CacheWrite: 2},
+		Usage{Input: 4, Output: 5, CacheWrite: 2, CacheWriteHour: 2},
 	},
 	{"bedrock, messages, stream", "bedrock", amazonType, invoked(anthropicEvents), anthropicWant},
 }
