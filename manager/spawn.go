@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ type SpawnOptions struct {
 	Fill func(ctx context.Context, workspace NewWorkspace) error
 	// Made is called if Spawn has just made a default workspace and there is no Fill, before the child is asked for.
 	Made func(subagentID string) error
+	// Again is called if the child's workspace was there before, before the child is asked for, with the place of the
+	// answer in it. If Again fails, Spawn writes no request. Package manager/patch has a check for it (CheckAnswer).
+	Again func(workspace *os.Root, answer string) error
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By
 	// default it is the profile's.
 	Timeout time.Duration
@@ -237,51 +241,63 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 }
 
 // publish makes the workspace if it is ours to make, and then the request. From then on the host may act. made returns
-// the request that says that we made the workspace.
+// the request that says that we made the workspace. Of two clients that want a request of one subagent, one gets it.
 func (r *Run) publish(ctx context.Context, data []byte, made func() ([]byte, error), o SpawnOptions) error {
-	fresh, err := r.prepareWorkspace(o.Workspace == "")
+	fresh, err := r.prepareWorkspace(ctx, o)
 	if err != nil {
 		return err
 	}
+	publish := r.m.dir.PublishNew
+	if o.Replace {
+		publish = r.m.dir.Publish
+	}
 	if fresh {
-		if data, err = made(); err != nil {
-			return errors.Join(err, r.m.dropWorkspace(r.id))
-		}
+		data, err = made()
+	}
+	if err == nil {
+		r.atRequest = r.snapshot()
+		err = publish(delegation.RequestName(r.id), data)
 	}
 	switch {
-	case o.Fill != nil:
-		err = r.fill(ctx, fresh, o.Fill)
-	case o.Made != nil && fresh:
-		if err = o.Made(r.ID()); err != nil {
-			err = errors.Join(err, r.m.dropWorkspace(r.id))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	r.atRequest = r.snapshot()
-	if err = r.m.dir.Publish(delegation.RequestName(r.id), data); err == nil {
+	case err == nil:
 		return nil
-	}
-	if fresh {
-		err = errors.Join(err, r.m.dropWorkspace(r.id))
+	case errors.Is(err, fs.ErrExist): // the workspace may be in use
+		return fmt.Errorf("subagent %s: %w", r.id, ErrOutstanding)
+	case fresh:
+		err = errors.Join(err, r.dropWorkspace())
 	}
 	return fmt.Errorf("write request of %s: %w", r.id, err)
 }
 
-// prepareWorkspace makes the default workspace, or checks that the caller's own is there.
-func (r *Run) prepareWorkspace(ours bool) (fresh bool, err error) {
-	if ours {
-		if fresh, err = r.m.makeWorkspace(r.id); err != nil {
+// prepareWorkspace makes the default workspace, or checks that the caller's own is there. It reports whether the
+// workspace is new.
+func (r *Run) prepareWorkspace(ctx context.Context, o SpawnOptions) (fresh bool, err error) {
+	switch {
+	case o.Fill != nil:
+		return true, r.fill(ctx, o.Fill)
+	case o.Workspace == "":
+		if fresh, err = r.makeWorkspace(); err != nil {
 			return fresh, fmt.Errorf("make workspace %s: %w", r.workspace, err)
 		}
-		return fresh, nil
+	default:
+		dir, err := r.m.openWorkspace(r.workspace)
+		if err != nil {
+			return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", r.workspace, err)
+		}
+		if err := dir.Close(); err != nil {
+			return false, err
+		}
 	}
-	dir, err := r.m.openWorkspace(r.workspace)
-	if err != nil {
-		return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", r.workspace, err)
+	switch {
+	case fresh && o.Made != nil:
+		err = o.Made(r.ID())
+	case !fresh && o.Again != nil:
+		err = r.again(o.Again)
 	}
-	return false, dir.Close()
+	if fresh && err != nil {
+		err = errors.Join(err, r.dropWorkspace())
+	}
+	return fresh, err
 }
 
 // parseID parses the id of a subagent that a caller has named.

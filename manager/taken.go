@@ -163,10 +163,7 @@ func (m *Manager) saveCopy(r Result) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := m.makeDir(root, TakenDir, 0o700); err != nil {
-		return err
-	}
-	dir, err := beneath.Step(root, TakenDir)
+	dir, _, err := m.makeDir(root, TakenDir, 0o700)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/beneath"
@@ -44,57 +45,85 @@ func (m *Manager) openWorkspace(path string) (*os.Root, error) {
 	return beneath.Step(parent, filepath.Base(path))
 }
 
-// makeWorkspace makes the default workspace of a subagent and reports whether it is new. A subagent that ran before
-// finds its files again.
-func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error) {
+// place opens the directory of the workspaces, and makes it if it is missing.
+func (m *Manager) place() (*os.Root, error) {
 	root, err := m.root()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer root.Close()
-	if _, err := m.makeDir(root, Workspaces, 0o755); err != nil {
-		return false, err
-	}
-	return m.makeDir(root, filepath.Join(Workspaces, id.String()), 0o770)
+	place, _, err := m.makeDir(root, Workspaces, 0o755)
+	return place, err
 }
 
-// makeDir makes one directory below the outbox and gives it to the outbox's owner if it may, because the host accepts
-// workspaces of that owner. An existing directory stays as it is; a link is refused.
-func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made bool, err error) {
-	parent, err := beneath.Dir(root, filepath.Dir(rel))
+// makeDir opens a directory, and makes it if it is missing. It gives a new directory to the outbox's owner if it may,
+// because the host accepts workspaces of that owner. An existing directory stays as it is; a link is refused.
+func (m *Manager) makeDir(parent *os.Root, name string, perm os.FileMode) (dir *os.Root, made bool, err error) {
+	err = parent.Mkdir(name, perm)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, false, err
+	}
+	made = err == nil
+	if dir, err = beneath.Step(parent, name); err != nil || !made {
+		return dir, made, err
+	}
+	if err = dir.Chmod(".", perm); err == nil { // the umask has taken away some of perm
+		uid, gid := m.dir.Owner()
+		if err = dir.Lchown(".", int(uid), int(gid)); errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, made, errors.Join(err, dir.Close())
+	}
+	return dir, made, nil
+}
+
+// makeWorkspace makes an empty default workspace, and reports whether it is new. A subagent that ran before finds its
+// files again.
+func (r *Run) makeWorkspace() (fresh bool, err error) {
+	place, err := r.m.place()
 	if err != nil {
 		return false, err
 	}
-	defer parent.Close()
-	name := filepath.Base(rel)
-	err = parent.Mkdir(name, perm)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	defer place.Close()
+	dir, fresh, err := r.m.makeDir(place, r.ID(), 0o770)
+	if err != nil {
 		return false, err
 	}
-	made = err == nil
-	dir, err := beneath.Step(parent, name)
-	if err != nil || !made {
-		return made, closing(dir, err)
-	}
-	if err := dir.Chmod(".", perm); err != nil { // the umask has taken away some of perm
-		return made, closing(dir, err)
-	}
-	uid, gid := m.dir.Owner()
-	if err := dir.Lchown(".", int(uid), int(gid)); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return made, closing(dir, err)
-	}
-	return made, closing(dir, nil)
+	return fresh, dir.Close()
 }
 
-// closing closes dir, if there is one, and returns err.
-func closing(dir *os.Root, err error) error {
-	if dir == nil {
+// dropWorkspace removes the default workspace that this run has just made, unless another client has asked for a child
+// in it meanwhile.
+func (r *Run) dropWorkspace() error {
+	if there, err := r.m.dir.Stat(delegation.RequestName(r.id)); err == nil && there.Mode.IsRegular() {
+		return nil
+	}
+	place, err := r.m.place()
+	if err != nil {
 		return err
 	}
-	return errors.Join(err, dir.Close())
+	defer place.Close()
+	return place.RemoveAll(r.ID())
 }
 
-// NewWorkspace is a default workspace that was just made, and is empty.
+// again calls a function with the workspace in which the child will go on. If the host has yet to make it, there is
+// nothing to look at.
+func (r *Run) again(call func(workspace *os.Root, answer string) error) error {
+	root, err := r.m.openWorkspace(r.m.works(r.id, r.asked, r.profile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return call(root, r.answer)
+}
+
+// NewWorkspace is a default workspace that is being made, and is empty. It is at Path when it is whole; until then only
+// Root leads to it.
 type NewWorkspace struct {
 	SubagentID string
 	Path       string
@@ -118,22 +147,68 @@ func (m *Manager) wantNew(id delegation.SubagentID) error {
 	return nil
 }
 
-// fill fills a workspace that was just made. No child knows of it yet.
-func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, NewWorkspace) error) error {
-	if !fresh {
-		return fmt.Errorf("%s: %w", r.workspace, ErrWorkspaceThere)
-	}
-	root, err := r.m.openWorkspace(r.workspace)
+const (
+	// fillingPrefix begins the name of a directory beside the workspaces in which a client fills a new one; the
+	// subagent's id follows. No id begins with a dot, so no subagent has this directory as its workspace.
+	fillingPrefix = ".torno-filling-"
+	// maxFilling is much longer than a client takes to fill a workspace. After that time it was killed.
+	maxFilling = 24 * time.Hour
+)
+
+// fill fills a new default workspace, and gives it its name when it is whole: so no other client ever takes a half
+// workspace for one that the subagent had before, and no child runs in it while it is being filled.
+func (r *Run) fill(ctx context.Context, fill func(context.Context, NewWorkspace) error) (err error) {
+	place, err := r.m.place()
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	uid, gid := r.m.dir.Owner()
-	err = fill(ctx, NewWorkspace{r.id.String(), r.workspace, r.answer, root, int(uid), int(gid)})
-	if err != nil {
-		return errors.Join(err, r.m.dropWorkspace(r.id))
+	defer place.Close()
+	sweepFilling(place)
+	name := fillingPrefix + r.ID()
+	dir, made, err := r.m.makeDir(place, name, 0o770)
+	if made {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, place.RemoveAll(name))
+			}
+		}()
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if !made {
+		return fmt.Errorf("%s: another client fills it, or was killed less than a day ago: %w", filepath.Join(r.m.Outbox(), Workspaces, name), ErrWorkspaceThere)
+	}
+	if err := r.m.wantNew(r.id); err != nil { // another client may have filled it before this one began
+		return err
+	}
+	uid, gid := r.m.dir.Owner()
+	if err := fill(ctx, NewWorkspace{r.ID(), r.workspace, r.answer, dir, int(uid), int(gid)}); err != nil {
+		return err
+	}
+	// Rename fails if there is a directory, unless another client makes it in the same moment: it is then still empty.
+	err = place.Rename(name, r.ID())
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s: another client has made it meanwhile: %w", r.workspace, ErrWorkspaceThere)
+	}
+	return err
+}
+
+// sweepFilling removes the directories that killed clients have left.
+func sweepFilling(place *os.Root) {
+	entries, err := fs.ReadDir(place.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), fillingPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > maxFilling {
+			_ = place.RemoveAll(e.Name()) // the next client tries again
+		}
+	}
 }
 
 // OpenWorkspace opens the workspace of a subagent, whether or not its result was taken, and returns the path too.
@@ -168,16 +243,6 @@ func (m *Manager) Find(id string) (Item, bool) {
 		return Item{}, false
 	}
 	return found.item(), true
-}
-
-// dropWorkspace removes a default workspace that no child was given.
-func (m *Manager) dropWorkspace(id delegation.SubagentID) error {
-	root, err := m.root()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return root.RemoveAll(filepath.Join(Workspaces, id.String()))
 }
 
 // answerPath returns where in the workspace an answer file is, or an error if it lies outside.

@@ -91,6 +91,15 @@ func (c *app) forget(m *manager.Manager, id string) error {
 	return patch.Forget(state, m.Outbox(), id)
 }
 
+// checkAnswer refuses the place of an answer where a child that has a copy works already, and has something of its own there.
+func (c *app) checkAnswer(m *manager.Manager, id, answer string, workspace *os.Root) error {
+	state, err := patch.StateDir(c.Env)
+	if err != nil {
+		return nil //nolint:nilerr // without a state directory there is no record, and nothing is applied
+	}
+	return patch.CheckAnswer(state, m.Outbox(), id, answer, workspace)
+}
+
 // keepAsked records the child's request, for diff and apply. A failure is only a warning, because the request is already
 // out.
 func (c *app) keepAsked(m *manager.Manager, run *manager.Run) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -127,6 +128,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 		}
 	}
 	o.Made = func(id string) error { return c.forget(m, id) }
+	o.Again = func(workspace *os.Root, answer string) error { return c.checkAnswer(m, o.ID, answer, workspace) }
 	run, err := ask(m, ctx, o)
 	if err != nil {
 		return 0, err

@@ -63,6 +63,7 @@ type applied struct {
 	Runs      pathList `json:"run_by_themselves,omitzero"`
 	PutBack   pathList `json:"put_back,omitzero"`  // by this call, after an apply that did not end
 	Ignored   pathList `json:"passed_by,omitzero"` // skipped, because git ignores it
+	Answers   pathList `json:"answers,omitzero"`   // skipped, because they lie where its answers do
 	Kept      pathList `json:"kept,omitzero"`      // files that an unfinished apply has left; maybe the parent's
 	Deletes   string   `json:"deletes,omitempty"`
 	Said      string   `json:"says,omitempty"`
@@ -86,6 +87,7 @@ func (a applied) say() string {
 	a.PutBack.say(&b, "put back")
 	a.Kept.say(&b, "kept")
 	a.Ignored.say(&b, "skipped, because git ignores it")
+	a.Answers.say(&b, "skipped, because it is the answer")
 	b.WriteString(a.Trouble.lines())
 	for _, said := range []string{a.Deletes, a.Said, noteInText} {
 		if said != "" {
@@ -158,7 +160,7 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 		return nil, &mistake{code: t.Code, field: "to", text: "open the directory to write to: " + t.Text, next: t.Next}
 	}
 	defer root.Close()
-	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Ignored: ignoredOf(work), Note: note}
+	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Ignored: namesOnly(work.Ignored), Answers: namesOnly(work.Answers), Note: note}
 	if !in.Dry {
 		cut, err := work.Interrupted(ctx, dir, root)
 		said.tell(cut)
@@ -224,7 +226,9 @@ func judge(plan *patch.Plan, in applyInput, said *applied) error {
 	asked := slices.DeleteFunc(slices.Clone(plan.Running), func(t patch.Trouble) bool {
 		return !in.Dry && in.allows(t.Path)
 	})
-	said.Runs = pathsOf(asked)
+	for _, t := range asked {
+		said.Runs.addWhole(t.Path, t.Why)
+	}
 	gone, of := plan.Deletes()
 	most := 2*gone > of && !in.Deletions
 	if most {
@@ -251,11 +255,12 @@ func judge(plan *patch.Plan, in applyInput, said *applied) error {
 	return &mistake{code: t.Code, text: why.Error() + ", so nothing was written", next: t.Next, details: found}
 }
 
-// allows reports whether the caller allows a path that runs by itself. The caller may write the path as it is, or as an
-// earlier answer has shown it.
+// allows reports whether the caller allows a path that runs by itself. The caller writes the whole path, as answers show
+// it: so each text allows one path at most, whatever names the child has chosen.
 func (in applyInput) allows(path string) bool {
+	whole, _ := quote([]byte(path), 1<<30)
 	return slices.ContainsFunc(in.Allow, func(p string) bool {
-		return gopath.Clean(p) == path || p == quoteAll(path, maxPathRoom).text
+		return p == whole.text || whole.text == path && gopath.Clean(p) == path
 	})
 }
 

@@ -18,6 +18,7 @@ type changes struct {
 	Refused pathList `json:"refused,omitzero"`
 	Runs    pathList `json:"run_by_themselves,omitzero"`
 	Ignored pathList `json:"passed_by,omitzero"` // skipped, because git ignores it
+	Answers pathList `json:"answers,omitzero"`   // skipped, because they lie where its answers do
 	Git     int64    `json:"git_directories_passed_by,omitempty"`
 }
 
@@ -30,10 +31,12 @@ type path struct {
 	Strange foreign `json:"untrusted_why,omitzero"`
 }
 
-// maxPathRoom bounds one path, and maxPathsRoom a whole list, in bytes of JSON. apply does not write a path that runs
-// by itself unless allow names it. So a child gains nothing by hiding such a path behind many others.
+// maxPathRoom bounds one path, maxWholeRoom one that is shown whole or not at all, and maxPathsRoom a whole list, in
+// bytes of JSON. apply does not write a path that runs by itself unless allow names it. So a child gains nothing by
+// hiding such a path behind many others.
 const (
 	maxPathRoom  = 1000
+	maxWholeRoom = 5000
 	maxPathsRoom = 8000
 )
 
@@ -44,8 +47,20 @@ type pathList struct {
 	room  int
 }
 
-func (l *pathList) add(name, does, why string) {
-	p := path{Path: quoteAll(name, maxPathRoom), Does: does}
+func (l *pathList) add(name, does, why string) { l.addShown(quoteAll(name, maxPathRoom), does, why) }
+
+// addWhole adds a path that runs by itself. allow takes only whole paths, so beside a path that is cut stands what to do.
+func (l *pathList) addWhole(name, why string) {
+	shown, used := quote([]byte(name), maxWholeRoom)
+	if used < len(name) {
+		shown = quoteAll(name, maxPathRoom)
+		why = "the path is too long to be shown (leave out its directory with without, or use the command subagent apply): " + why
+	}
+	l.addShown(shown, "", why)
+}
+
+func (l *pathList) addShown(name foreign, does, why string) {
+	p := path{Path: name, Does: does}
 	if strings.Contains(why, `"`) { // package patch quotes each path in a reason, and the child may have chosen it
 		p.Strange = quoteAll(why, maxWords)
 	} else {
@@ -86,16 +101,16 @@ func (l pathList) say(b *strings.Builder, label string) {
 	}
 }
 
-// ignoredOf lists the paths that were skipped because git ignores them.
-func ignoredOf(work *patch.Work) (l pathList) {
-	for _, p := range work.Ignored {
+// namesOnly lists paths without more words.
+func namesOnly(paths []string) (l pathList) {
+	for _, p := range paths {
 		l.add(p, "", "")
 	}
 	return l
 }
 
 func changesOf(work *patch.Work) changes {
-	c := changes{Git: work.Git, Ignored: ignoredOf(work)}
+	c := changes{Git: work.Git, Ignored: namesOnly(work.Ignored), Answers: namesOnly(work.Answers)}
 	for i := range work.Changes {
 		change := &work.Changes[i]
 		switch change.What() {
@@ -110,7 +125,7 @@ func changesOf(work *patch.Work) changes {
 		case change.Refused != "":
 			c.Refused.add(change.Path, "", change.Refused)
 		case change.RunsByItself != "":
-			c.Runs.add(change.Path, "", change.RunsByItself)
+			c.Runs.addWhole(change.Path, change.RunsByItself)
 		}
 	}
 	return c
@@ -122,5 +137,6 @@ func (c changes) say() string {
 	c.Refused.say(&b, "refused")
 	c.Runs.say(&b, "runs by itself")
 	c.Ignored.say(&b, "skipped, because git ignores it")
+	c.Answers.say(&b, "skipped, because it is the answer")
 	return b.String()
 }

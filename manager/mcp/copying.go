@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -73,6 +74,15 @@ func (s *Server) forget(id string) error {
 		return nil //nolint:nilerr // without a state directory there is nothing to forget
 	}
 	return patch.Forget(state, s.m.Outbox(), id)
+}
+
+// checkAnswer refuses a place for the answer of a child that goes on in its copy, if something else is there.
+func (s *Server) checkAnswer(id, answer string, workspace *os.Root) error {
+	state, err := patch.StateDir(s.env)
+	if err != nil {
+		return nil //nolint:nilerr // without a state directory there is no base either
+	}
+	return patch.CheckAnswer(state, s.m.Outbox(), id, answer, workspace)
 }
 
 // keepAsked records the child's request, for diff and apply.

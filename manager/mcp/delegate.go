@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,6 +186,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 		o.ContextPaths = append(o.ContextPaths, absolute)
 	}
 	o.Made = s.forget
+	o.Again = func(workspace *os.Root, answer string) error { return s.checkAnswer(task.ID, answer, workspace) }
 	if task.Copy != "" {
 		o.Fill = s.copier(task.Copy, task.Ignored, &one)
 	}
@@ -191,6 +194,12 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 		return one, err
 	}
 	run, err := ask(ctx, o)
+	if refusal, ok := errors.AsType[*delegation.Refusal](err); ok && refusal.Code == delegation.CodeAnswerFile {
+		var unused [4]byte
+		rand.Read(unused[:])                                // never fails
+		o.AnswerFile = fmt.Sprintf("answer_%x.txt", unused) // something else has the usual name
+		run, err = ask(ctx, o)
+	}
 	if err != nil {
 		return started{}, errors.Join(err, tooLate(ctx))
 	}

@@ -15,10 +15,10 @@ import (
 	"torno/internal/beneath"
 )
 
-// Destination is a new and empty workspace.
+// Destination is a new and empty workspace. It need not be at its path yet: Root leads to it, also by its name.
 type Destination struct {
 	Subagent string
-	Path     string // as the parent sees it
+	Path     string // as the parent and the child's record see it
 	Answer   string // where in the workspace the answer will be
 	Root     *os.Root
 	UID, GID int // the owner of everything in it, if we may give files away
@@ -64,7 +64,8 @@ type copying struct {
 // Copy fills a workspace with a copy of a directory and keeps a record of it as the child's base. If the directory is
 // the top of a git work tree, the copy gets a repository of its own. Copy leaves out everything that git ignores, git
 // directories, links that lead out of the directory, and everything but files, directories and links. It drops set-id
-// bits. If the file system can, a copy shares its blocks with the original.
+// bits. If the file system can, a copy shares its blocks with the original. Copy refuses a directory that has something
+// in the place of the child's answer, because the answer would take its place.
 func (s *Store) Copy(ctx context.Context, origin string, to Destination, how How) (Report, error) {
 	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
@@ -183,9 +184,17 @@ type Given interface {
 }
 
 // NoteGiven records what the host gave a child whose workspace the host made, unless that is already recorded. It must
-// do so early, because the host's own copy may be gone later.
+// do so early, because the host's own copy may be gone later. If several clients look at once, one of them records.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
-	if base, err := s.Base(id); err == nil && base.Workspace == path && base.IsOf(workspace) {
+	if s.hasNoted(id, path, workspace) {
+		return nil
+	}
+	lock, err := s.lockNotes(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if s.hasNoted(id, path, workspace) {
 		return nil
 	}
 	given, err := host.OpenBase(id)
@@ -201,6 +210,12 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 		return fmt.Errorf("it is not known any more which directory was copied for %s: %w", id, ErrNoBase)
 	}
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
+}
+
+// hasNoted reports whether there is a record of what a workspace was given.
+func (s *Store) hasNoted(id, path string, workspace *os.Root) bool {
+	base, err := s.Base(id)
+	return err == nil && base.Workspace == path && base.IsOf(workspace)
 }
 
 // ours returns the directories that a copy does not enter: otherwise the copy would never end, or would contain private
@@ -220,6 +235,9 @@ func (c *copying) leave(path, why string) {
 func (c *copying) leftOut(path string) { c.base.LeftOut = append(c.base.LeftOut, path) }
 
 func (c *copying) visit(f found) error {
+	if !c.only && isAnswerOf(fold(f.path), fold(c.to.Answer)) {
+		return answerThere(f.path)
+	}
 	fault := f.fault
 	if fault == "" && c.listed != nil && !f.info.IsDir() && !c.listed[f.path] {
 		fault = appearedFault

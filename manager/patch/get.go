@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"torno/delegation"
@@ -75,8 +76,9 @@ type getting struct {
 }
 
 func (g *getting) visit(f found) error {
-	if !g.pick.has(f.path) && f.fault == "" {
-		return nil // only on the way to a selected path
+	if !g.pick.has(f.path) && f.fault == "" { // only on the way to a selected path, which its repository may run
+		g.hooks.look(g.ctx, filepath.Join(g.hooks.roots[0], f.path))
+		return nil
 	}
 	for _, p := range g.pick.Paths {
 		g.found[p] = g.found[p] || within(f.path, p)

@@ -276,3 +276,27 @@ func TestAskingGitRunsNothing(t *testing.T) {
 		t.Error("a program was run")
 	}
 }
+
+// A repository that lies only on the way to the path that a parent gets counts as any other.
+func TestGetAsksForARepositoryOnItsWay(t *testing.T) {
+	s := newScene(t, nil)
+	quietGit(t, s.dir)
+	src := s.dir + "/src"
+	s.must(os.MkdirAll(src+"/proj/.githooks", 0o755))
+	s.git(src+"/proj", "init", "-q")
+	s.git(src+"/proj", "config", "core.hooksPath", ".githooks")
+	write(t, s.child("proj/.githooks/pre-commit"), "#!/bin/sh\ntouch ../owned\n")
+	s.must(os.Chmod(s.child("proj/.githooks/pre-commit"), 0o755))
+	write(t, s.child("proj/.githooks/lib"), "true\n")
+	for _, wanted := range []string{"proj/.githooks", "proj/.githooks/pre-commit"} {
+		left := map[string]string{}
+		_, err := Get(t.Context(), s.open(s.workspace), Selection{Paths: []string{wanted}}, Place{Root: s.open(src), Own: s.store.own}, Getting{}, func(g Got) error {
+			left[g.Path] = g.LeftOut
+			return nil
+		})
+		s.must(err)
+		if !strings.Contains(left["proj/.githooks/pre-commit"], "runs by itself") || s.has(src+"/proj/.githooks/pre-commit") != "-" || s.has(src+"/proj/.githooks/lib") != "-" {
+			t.Errorf("%s: left out is %q", wanted, left)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (c *copying) makeRepository(ctx context.Context, s *Store, origin string, h
 	env, left := append(ownEnvironment(settings), "GIT_CEILING_DIRECTORIES="+filepath.Dir(origin)), max(c.limits.Bytes-c.report.Bytes, 1)
 	// In a partial clone git runs a program to fetch missing objects, and the repository names that program.
 	offline := append(slices.Clone(env), "GIT_ALLOW_PROTOCOL=none")
-	n := newRepository{ctx: ctx, from: git{dir: origin, env: offline}, to: git{dir: filepath.Join(c.to.Path, temp), env: env, fileSize: left}}
+	n := newRepository{ctx: ctx, from: git{dir: origin, env: offline}, to: git{dir: filepath.Join(c.to.Root.Name(), temp), env: env, fileSize: left}}
 	if r, err = n.build(s.outbox, history); err != nil {
 		return r, err
 	}

@@ -71,8 +71,14 @@ func TestACopyHasARepositoryOfItsOwn(t *testing.T) {
 		t.Errorf("it says %+v", r)
 	}
 	for _, c := range [][2]string{
-		{"log --format=%s", "says 3\nsays 2\nsays 1"}, {"status --porcelain", " M f\n D gone"}, {"branch --all --format=%(refname)", "refs/heads/main"},
-		{"remote", ""}, {"stash list", ""}, {"reflog", ""}, {"fsck --unreachable --no-reflogs", ""}, {"blame -s f", "00000000 1) dirty"},
+		{"log --format=%s", "says 3\nsays 2\nsays 1"},
+		{"status --porcelain", " M f\n D gone"},
+		{"branch --all --format=%(refname)", "refs/heads/main"},
+		{"remote", ""},
+		{"stash list", ""},
+		{"reflog", ""},
+		{"fsck --unreachable --no-reflogs", ""},
+		{"blame -s f", "00000000 1) dirty"},
 	} {
 		if got := s.git(to, strings.Fields(c[0])...); got != c[1] {
 			t.Errorf("%s: %q, want %q", c[0], got, c[1])

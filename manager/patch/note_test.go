@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -91,5 +92,43 @@ func TestAHostGivesMoreThanOneLookReads(t *testing.T) {
 	defer some.Close()
 	if len(some.Changes) != 1 || some.Changes[0].Path != "text" || some.Changes[0].Refused != "" {
 		t.Errorf("without it the changes are %+v", some.Changes)
+	}
+}
+
+// looking is a host, and what happens while a client records what the host has given.
+type looking struct {
+	dir       string
+	meanwhile func()
+	looks     int
+}
+
+func (l *looking) OpenBase(string) (*os.Root, error) {
+	if l.looks++; l.looks == 1 {
+		l.meanwhile()
+	}
+	return os.OpenRoot(l.dir)
+}
+func (l *looking) OriginOf(string) string { return l.dir }
+func (*looking) AnswerOf(string) string   { return "answer.txt" }
+
+// TestOneClientRecordsWhatAHostGave: two that did so at once would write one text into another, and no later look would mend it.
+func TestOneClientRecordsWhatAHostGave(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a\n"})
+	s.must(s.store.Drop("s1"))
+	host := &looking{dir: s.origin}
+	look := func(ctx context.Context) error {
+		return s.store.NoteGiven(ctx, host, "s1", s.workspace, s.open(s.workspace))
+	}
+	host.meanwhile = func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it does not wait for the first
+		if err := look(ctx); !errors.Is(err, context.Canceled) || host.looks != 1 {
+			t.Errorf("%v after %d looks", err, host.looks)
+		}
+	}
+	s.must(look(t.Context()))
+	s.must(look(t.Context()))
+	if host.looks != 1 {
+		t.Errorf("%d looks", host.looks)
 	}
 }

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"torno/delegation"
 )
 
 // The sides of a path, and what becomes of it. "-" is nothing.
@@ -183,6 +187,70 @@ func TestTheAnswerIsNoChange(t *testing.T) {
 	}
 }
 
+// TestNothingIsInTheAnswersPlace: init moves aside what is in the place of a child's answer, and the answer takes its place. So nothing of the
+// parent's or of the child's work may be there when a child is asked for.
+func TestNothingIsInTheAnswersPlace(t *testing.T) {
+	for path, there := range map[string]bool{"answer.txt": true, "Answer.TXT": true, "answer.txt.previous": true, "answer.txt.whole/x": true, "sub/answer.txt": false, "answer.txt.old": false} {
+		s := newScene(t, nil)
+		write(t, s.ours(path), "the parent's")
+		to := s.dir + "/outbox/workspaces/s2"
+		s.must(os.Mkdir(to, 0o755))
+		_, err := s.store.Copy(t.Context(), s.origin, Destination{
+			Subagent: "s2", Path: to, Answer: "answer.txt", Root: s.open(to), UID: os.Getuid(), GID: os.Getgid(),
+		}, How{Limits: DefaultLimits})
+		if refusal, refused := errors.AsType[*delegation.Refusal](err); refused != there || refused && (refusal.Code != delegation.CodeAnswerFile || refusal.Hint == "") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	s := newScene(t, map[string]string{"notes.md": "x", "out/report.md": "x", "later.txt.previous": "x"})
+	write(t, s.child("answer.txt"), "the answer")
+	write(t, s.child("work.md"), "the child's")
+	s.must(Asked(s.dir+"/state", s.dir+"/outbox", "s1", "a request", "second.txt"))
+	write(t, s.child("second.txt"), "the second answer")
+	root := s.open(s.workspace)
+	for answer, there := range map[string]bool{
+		"answer.txt": false, "second.txt": false, "third.txt": false, "out/x": false, "none/x": false, "": false,
+		"notes.md": true, "work.md": true, "out/report.md": true, "out": true, "later.txt": true,
+	} {
+		err := CheckAnswer(s.dir+"/state", s.dir+"/outbox", "s1", answer, root)
+		if _, refused := errors.AsType[*delegation.Refusal](err); refused != there {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+	for _, err := range []error{
+		CheckAnswer(s.dir+"/state", s.dir+"/outbox", "s2", "work.md", root), // no copy
+		CheckAnswer(s.dir+"/none", s.dir+"/outbox", "s1", "work.md", root),
+		CheckAnswer(s.dir+"/state", s.dir+"/outbox", "s1", "notes.md", s.open(s.origin)), // another workspace
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAnAnswerTakesNothingOfTheParents: where a host has made the copy, the parent's file may be in the answer's place. Neither its absence nor
+// the answer is a change of it, and what is left out is named.
+func TestAnAnswerTakesNothingOfTheParents(t *testing.T) {
+	for _, answer := range []string{"", "the answer"} {
+		s := newScene(t, map[string]string{"a": "a"})
+		write(t, s.ours("answer.txt"), "the parent's")
+		s.must(s.store.Note(t.Context(), s.open(s.origin), s.origin, Destination{Subagent: "s1", Path: s.workspace, Answer: "answer.txt", Root: s.open(s.workspace)}, NoteLimits))
+		write(t, s.child("answer.txt.previous"), "the parent's") // by init
+		if answer != "" {
+			write(t, s.child("answer.txt"), answer)
+		}
+		write(t, s.child("a"), "changed")
+		s.apply()
+		if s.has(s.ours("answer.txt")) != "the parent's" || s.has(s.ours("answer.txt.previous")) != "-" || s.has(s.ours("a")) != "changed" {
+			t.Errorf("with %q there is %q", answer, listing(t, s.origin))
+		}
+		work := s.take(Selection{Paths: []string{"answer.txt"}})
+		if !slices.Equal(work.Answers, []string{"answer.txt"}) || len(work.Nowhere(Selection{Paths: []string{"answer.txt"}})) > 0 {
+			t.Errorf("it names %q", work.Answers)
+		}
+	}
+}
+
 // The record of requests is made only for a child that was given something.
 func TestARequestWithoutACopyIsNotRecorded(t *testing.T) {
 	s := newScene(t, nil)
@@ -295,8 +363,46 @@ func TestTheBaseIsKeptApart(t *testing.T) {
 	}
 	s.must(os.RemoveAll(s.workspace))
 	s.must(s.store.Prune())
+	if _, err := s.store.Base("s1"); err != nil {
+		t.Errorf("a young one is gone: %v", err)
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	s.must(os.Chtimes(s.store.path+"/s1", old, old))
+	s.must(s.store.Prune())
 	if _, err := s.store.Base("s1"); !errors.Is(err, ErrNoBase) {
 		t.Error(err)
+	}
+}
+
+// The record and the repository of a copy are right although the workspace gets its name only when it is whole. No other copy forgets the
+// record meanwhile.
+func TestAWorkspaceGetsItsNameWhenItIsWhole(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a"})
+	quietGit(t, s.dir)
+	s.git(s.origin, "init", "-q")
+	s.git(s.origin, "commit", "-q", "--allow-empty", "-m", "x")
+	workspaces := filepath.Dir(s.workspace)
+	s.must(os.Mkdir(workspaces+"/.private", 0o755))
+	root, err := s.open(workspaces).OpenRoot(".private")
+	s.must(err)
+	defer root.Close()
+	report, err := s.store.Copy(t.Context(), s.origin, Destination{
+		Subagent: "s2", Path: workspaces + "/s2", Answer: "answer.txt", Root: root, UID: os.Getuid(), GID: os.Getgid(),
+	}, DefaultHow)
+	s.must(err)
+	if report.Repository.Commits != 1 {
+		t.Errorf("its repository is %+v", report.Repository)
+	}
+	s.copyWith("s3", s.origin, DefaultHow)
+	s.must(os.Rename(workspaces+"/.private", workspaces+"/s2"))
+	write(t, workspaces+"/s2/a", "changed")
+	base, err := s.store.Base("s2")
+	s.must(err)
+	work, err := s.store.Take(t.Context(), "s2", s.open(workspaces+"/s2"), Selection{})
+	s.must(err)
+	defer work.Close()
+	if base.Workspace != workspaces+"/s2" || len(work.Changes) != 1 || work.Changes[0].Path != "a" {
+		t.Errorf("the record is of %s, the changes are %+v", base.Workspace, work.Changes)
 	}
 }
 

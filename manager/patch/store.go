@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"torno/delegation"
 	"torno/internal/inode"
 )
 
@@ -113,6 +112,9 @@ func apart(path, outbox string) error {
 // Close closes the store.
 func (s *Store) Close() error { return s.root.Close() }
 
+// maxAlive is much longer than a client takes for a copy or a look.
+const maxAlive = 24 * time.Hour
+
 // sweep removes staged files that a killed client left behind.
 func (s *Store) sweep() {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
@@ -121,7 +123,7 @@ func (s *Store) sweep() {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && strings.HasPrefix(e.Name(), stagePrefix) && time.Since(info.ModTime()) > 24*time.Hour {
+		if err == nil && strings.HasPrefix(e.Name(), stagePrefix) && time.Since(info.ModTime()) > maxAlive {
 			_ = s.root.RemoveAll(e.Name()) // the next client tries again
 		}
 	}
@@ -164,18 +166,6 @@ func (b *Base) IsOf(workspace *os.Root) bool {
 
 // LastAsked returns the child's last request, or "" if none was recorded.
 func (b *Base) LastAsked() string { return b.asked.Last }
-
-// isAnswer reports whether a path is the answer to one of the child's requests, or one of the files beside it that init
-// writes. They are not part of the child's work.
-func (b *Base) isAnswer(p string) bool {
-	return slices.ContainsFunc(append(b.asked.Answers, b.Answer), func(answer string) bool {
-		suffix, is := strings.CutPrefix(p, answer)
-		return is && answer != "" && slices.Contains(answerSuffixes, suffix)
-	})
-}
-
-// answerSuffixes are the ends that init gives to the name of an answer; the answer itself has none.
-var answerSuffixes = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
 
 // leftOut returns why a path is refused because the copy left out the parent's entry there, or "".
 func (b *Base) leftOut(p string) string {
@@ -287,58 +277,11 @@ func Forget(state, outbox, id string) error {
 	return os.RemoveAll(filepath.Join(ownPath(state, outbox, "subagents"), id))
 }
 
-const askedName = "asked.json"
-
-// requests records what a parent has asked of a child.
-type requests struct {
-	Last    string   `json:"last_request_id"`
-	Answers []string `json:"answers"` // the paths, in the workspace, that the requests name for their answers
-}
-
-// Asked records a request of a child that has a base, and where in the workspace its answer will be.
-func Asked(state, outbox, id, request, answer string) error {
-	dir, err := os.OpenRoot(filepath.Join(ownPath(state, outbox, "subagents"), id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	asked, err := readRequests(dir)
-	if err != nil {
-		asked = requests{} // a damaged record must not stay
-	}
-	asked.Last = request
-	if !slices.Contains(asked.Answers, answer) {
-		asked.Answers = append(asked.Answers, answer)
-	}
-	data, err := json.Marshal(asked)
-	if err != nil {
-		return err
-	}
-	return replaceIn(dir, askedName, data)
-}
-
-// readRequests returns an empty record if no request was recorded.
-func readRequests(dir *os.Root) (asked requests, err error) {
-	data, err := dir.ReadFile(askedName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return asked, nil
-	}
-	if err != nil {
-		return asked, err
-	}
-	if err := json.Unmarshal(data, &asked); err != nil {
-		return asked, fmt.Errorf("read %s: %w", askedName, err)
-	}
-	return asked, nil
-}
-
 // Drop forgets the base of a child.
 func (s *Store) Drop(id string) error { return s.root.RemoveAll(id) }
 
-// Prune forgets the bases of children whose workspaces are gone.
+// Prune forgets the bases of children whose workspaces are gone, unless they are young: the client may be filling the
+// workspace, which gets its name when it is whole.
 func (s *Store) Prune() error {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -346,7 +289,8 @@ func (s *Store) Prune() error {
 	}
 	var all error
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		info, err := e.Info()
+		if err != nil || strings.HasPrefix(e.Name(), ".") || time.Since(info.ModTime()) < maxAlive {
 			continue
 		}
 		workspace := filepath.Join(s.outbox, "workspaces", e.Name())

@@ -21,6 +21,7 @@ type Work struct {
 	Base    *Base
 	Git     int64    // git directories, which are skipped
 	Ignored []string // the child's files that git ignores, which are skipped; a directory stands for everything in it
+	Answers []string // paths where the child's answers lie, which are skipped
 	Changes []Change
 
 	store  *Store
@@ -96,7 +97,7 @@ func (w *Work) Origin() (*os.Root, error) { return w.store.Origin(w.Base) }
 
 // Nowhere returns the paths of a selection where nothing is and nothing was.
 func (w *Work) Nowhere(pick Selection) (none []string) {
-	known := paths(w.Base.tree(), w.all)
+	known := append(paths(w.Base.tree(), w.all), w.Answers...)
 	for _, wanted := range pick.Paths {
 		if wanted != "." && !slices.ContainsFunc(known, func(p string) bool { return within(p, wanted) }) {
 			none = append(none, wanted)
@@ -126,6 +127,10 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 		if same(was, is) && (is.Fault == "" || is.Kind == Link) || is == nil && (!pick.has(p) || w.refusedAbove(p)) {
 			continue
 		}
+		if was != nil && was.Kind != Directory && w.Base.isAnswer(p) {
+			w.Answers = append(w.Answers, p) // init has moved it aside, whatever the child did
+			continue
+		}
 		change := Change{Path: p, Before: was, After: is}
 		if is != nil {
 			change.Refused = cmp.Or(is.Fault, w.Base.leftOut(p))
@@ -134,6 +139,8 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 		}
 		w.Changes = append(w.Changes, change)
 	}
+	slices.Sort(w.Answers)
+	w.Answers = slices.Compact(w.Answers)
 	w.refuseTwins(before)
 	return w.askFor(ctx)
 }
@@ -255,7 +262,8 @@ type taking struct {
 }
 
 func (t *taking) visit(f found) error {
-	if base := t.work.Base; base.isAnswer(f.path) && t.before[f.path] == nil && !f.info.IsDir() {
+	if t.work.Base.isAnswer(f.path) && !f.info.IsDir() {
+		t.work.Answers = append(t.work.Answers, f.path)
 		return nil
 	}
 	e := &Entry{Path: f.path, Kind: Other, Fault: f.fault}
