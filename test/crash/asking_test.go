@@ -19,12 +19,14 @@ printf '%s%s%s\n' '{"type":"control_request","request_id":"q","request":{"subtyp
 read -r answer; printf '%s\n' "$answer" >>answers
 printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}'; while read -r answer; do printf '%s\n' "$answer" >>answers; done`
 
-// withAsking adds a profile whose agent asks. "may" is approved by its policy, and what nobody decides is denied soon.
+// withAsking adds profiles whose agent asks. "may" is approved by their policy, and what nobody decides is denied soon, or later.
 func withAsking(p *house.Plan) {
 	p.Top = `gateway: {routes: {claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}}}`
-	p.Offers += ", asks"
-	p.Profiles += fmt.Sprintf("\n  asks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]", asksOnce) +
-		"\n    approvals: {allow: [{tool: Bash, words: [may]}], expires: 5s}"
+	for name, expires := range map[string]string{"asks": "5s", "waits": "30s"} {
+		p.Offers += ", " + name
+		p.Profiles += fmt.Sprintf("\n  %s:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]"+
+			"\n    approvals: {allow: [{tool: Bash, words: [may]}], expires: %s}", name, asksOnce, expires)
+	}
 }
 
 // TestAQuestionBehindAFlood kills the watcher while it publishes what an agent prints on standard error before it asks: at the fourth note, which
@@ -53,7 +55,7 @@ func askedOnce(behavior string) func(*scene) {
 // revoked has an operator take back what a run's policy approves, while its agent waits.
 func revoked(s *scene) {
 	s.Helper()
-	submitTo("asks", "cannot")(s)
+	submitTo("waits", "cannot")(s)
 	s.Eventually("the agent waits", func() bool {
 		data, err := os.ReadFile(s.Path("status_s1.json"))
 		return err == nil && strings.Contains(string(data), `"waiting"`)

@@ -38,7 +38,7 @@ func TestABoundNeedsNoWatcher(t *testing.T) {
 				if all := s.Sandboxes(); len(all) != 1 || !all[0].Running {
 					t.Fatalf("the sandbox does not outlive its watcher: %+v", all)
 				}
-				s.Within(timeout*time.Second+runfile.Grace+house.Patience, "the sandbox ends without a watcher", func() bool { return !s.Sandboxes()[0].Running })
+				s.Within(timeout*time.Second+runfile.Grace+house.Patience, "the sandbox ends without a watcher", func() bool { return !s.Sandbox().Running })
 				comes()
 				s.Want(s.Response(s.ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 				s.nothingIsLeft()
@@ -62,7 +62,7 @@ func TestAStoppedKeeper(t *testing.T) {
 		run, err := s.Client.Run(s.Context(), "main/s1")
 		s.Must(err)
 		backstop := run.Released.Add(timeout*time.Second + runfile.Grace)
-		id := s.Sandboxes()[0].ID
+		id := s.Sandbox().ID
 		if s.Strike(id, house.Keeper, syscall.SIGSTOP) != 1 {
 			t.Fatal("the sandbox has no keeper")
 		}

@@ -139,7 +139,7 @@ func TestAStopThatLeavesAChildSaysSo(t *testing.T) {
 		s.Start()
 		s.ask = s.Submit(house.Ask{ID: "s1", Task: "echo began >>" + ledgerName + "; " + stubborn, Timeout: 300})
 		s.Says(s.ask, "hello")
-		box := s.Sandboxes()[0]
+		box := s.Sandbox()
 		letOn := s.Freeze(func() []int { return s.inside(box) })
 		s.Must(syscall.Kill(s.PID(), syscall.SIGTERM))
 		var end *os.ProcessState

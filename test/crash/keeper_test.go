@@ -23,7 +23,7 @@ func strike(s *scene, names ...string) (id string) {
 	s.Helper()
 	submit(long)(s)
 	s.Says(s.ask, "hello")
-	id = s.Sandboxes()[0].ID
+	id = s.Sandbox().ID
 	for _, name := range names {
 		if s.Strike(id, name, syscall.SIGKILL) != 1 {
 			s.Fatalf("the sandbox has no process %s", name)

@@ -211,7 +211,7 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 // late has a run reach its deadline while something is wrong.
 func late(s *scene) {
 	s.Helper()
-	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 10}) // what is to be wrong is so before that
+	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 15}) // what is to be wrong is so before that
 	s.Says(s.ask, "hello")
 }
 
@@ -226,7 +226,7 @@ func unstoppable(s *scene) {
 		s.mend = func() { refused(); release() }
 		return
 	}
-	id := s.Sandboxes()[0].ID
+	id := s.Sandbox().ID
 	s.Strike(id, house.Keeper, syscall.SIGSTOP)
 	s.mend = func() { s.Strike(id, house.Keeper, syscall.SIGCONT) }
 }
@@ -239,7 +239,7 @@ func unwatchable(s *scene) {
 		s.refuse("POST containers/ID/wait")
 		return
 	}
-	id := s.Sandboxes()[0].ID
+	id := s.Sandbox().ID
 	record := filepath.Join(s.State, house.GVisor, "boxes", id, "box.json")
 	text := s.Read(record)
 	s.Must(os.WriteFile(record, []byte("{}"), 0o600))

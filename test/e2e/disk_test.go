@@ -51,8 +51,8 @@ func TestAFullWorkspaceEndsTheRun(t *testing.T) {
 	for name, filling := range fillings {
 		id := strings.ReplaceAll(name, " ", "-")
 		task := filling.task + "; touch full" + patient
-		bounded[name] = h.Submit(house.Ask{ID: id, Profile: "tight", UID: 1000, Timeout: 60, Task: task})
-		wide[name] = h.Submit(house.Ask{ID: "wide-" + id, UID: 1000, Timeout: 60, Task: task})
+		bounded[name] = h.Submit(house.Ask{ID: id, Profile: "tight", UID: 1000, Timeout: 240, Task: task})
+		wide[name] = h.Submit(house.Ask{ID: "wide-" + id, UID: 1000, Timeout: 240, Task: task})
 	}
 	trials := map[string]*attack.Trial{"X7": {Row: "X7", Oracle: true}, "X8": {Row: "X8", Oracle: true}}
 	for name, filling := range fillings {
@@ -106,7 +106,7 @@ func TestWhatOnlyLooksBigDoesNotEndARun(t *testing.T) {
 func TestTheOvershootIsBounded(t *testing.T) {
 	h := house.New(t, house.Plan{Profiles: tight, Offers: ", tight"})
 	begin := time.Now()
-	a := h.Submit(house.Ask{ID: "s1", Profile: "tight", UID: 1000, Timeout: 60, Task: "i=0; while test $i -lt 60; do head -c 33554432 /dev/zero >f$i; i=$((i+1)); done" + patient})
+	a := h.Submit(house.Ask{ID: "s1", Profile: "tight", UID: 1000, Timeout: 240, Task: "i=0; while test $i -lt 60; do head -c 33554432 /dev/zero >f$i; i=$((i+1)); done" + patient})
 	resp := h.Response(a)
 	h.Want(resp, delegation.StatusError, delegation.ReasonWorkspaceLimit, -1)
 	held := allocated(h, a.Workspace)
@@ -176,7 +176,7 @@ func TestNoRunCrossesTheFloor(t *testing.T) {
 	on := func(id, request, task string) house.Ask {
 		dir := h.Mkdir(filepath.Join(disk, id))
 		h.Must(os.Chown(dir, 1000, 1000))
-		return h.Submit(house.Ask{ID: id, Request: request, Profile: "roomy", Workspace: dir, Timeout: 60, Task: task})
+		return h.Submit(house.Ask{ID: id, Request: request, Profile: "roomy", Workspace: dir, Timeout: 240, Task: task})
 	}
 	modest := on("modest", "r1", "head -c 1048576 /dev/zero >f; echo up"+patient)
 	h.Says(modest, "up")
@@ -210,7 +210,7 @@ func fillsUp(t *testing.T) bool {
 	h := house.New(t, house.Plan{Profiles: roomy, Offers: ", roomy", Allow: []string{disk}, Top: "disk: {floor: 1MiB, floor_files: 1}"})
 	dir := h.Mkdir(filepath.Join(disk, "w"))
 	h.Must(os.Chown(dir, 1000, 1000))
-	a := h.Submit(house.Ask{ID: "hog", Profile: "roomy", Workspace: dir, Timeout: 60, Task: filler})
+	a := h.Submit(house.Ask{ID: "hog", Profile: "roomy", Workspace: dir, Timeout: 240, Task: filler})
 	full := false
 	h.Eventually("the disk is full", func() bool {
 		full = full || freeAt(t, disk) < 8<<20

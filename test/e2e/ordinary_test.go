@@ -27,7 +27,7 @@ func TestOrdinaryUserIsAll(t *testing.T) {
 	a := h.Submit(house.Ask{ID: "s1", Task: "id -u; id -G; echo mine >file; while ! test -e go; do sleep 0.05; done"})
 	user := fmt.Sprint(h.OwnerOf(0))
 	h.Says(a, user+"\n"+user+"\n")
-	id := h.Sandboxes()[0].ID
+	id := h.Sandbox().ID
 	watched := []int{h.PID()}
 	for _, name := range []string{house.Keeper, house.Sentry, house.Gofer} {
 		pids := h.Processes(id, name)

@@ -48,6 +48,16 @@ type yard interface {
 // Sandboxes are the sandboxes of the installation.
 func (h *House) Sandboxes() []Sandbox { h.Helper(); return h.yard.sandboxes() }
 
+// Sandbox is the installation's sandbox, where it has one.
+func (h *House) Sandbox() Sandbox {
+	h.Helper()
+	all := h.Sandboxes()
+	if len(all) == 0 {
+		h.Fatal("there is no sandbox any more")
+	}
+	return all[0]
+}
+
 // RemoveSandbox takes one away behind the watcher's back.
 func (h *House) RemoveSandbox(s Sandbox) { h.Helper(); h.yard.remove(s) }
 

@@ -56,7 +56,7 @@ func processes(t *testing.T, unit Unit, child string) map[string]held {
 	h.Says(a, "ready")
 	all := map[string]held{}
 	for _, name := range []string{house.Sentry, house.Gofer} {
-		pids := h.Processes(h.Sandboxes()[0].ID, name)
+		pids := h.Processes(h.Sandbox().ID, name)
 		if len(pids) != 1 {
 			t.Fatalf("%d processes are called %s", len(pids), name)
 		}

@@ -102,7 +102,7 @@ func outlives(t *testing.T, h *house.House) {
 			t.Errorf("%s is %q", name, is)
 		}
 	}
-	sandbox := h.Sandboxes()[0].ID
+	sandbox := h.Sandbox().ID
 	for name, inside := range map[string]bool{house.Keeper: false, house.Sentry: true, house.Gofer: true} {
 		for _, pid := range h.Processes(sandbox, name) {
 			if own := h.Read(fmt.Sprintf("/proc/%d/cgroup", pid)); (own == "0::"+strings.TrimPrefix(groups[0], top)+"\n") != inside {
