@@ -19,11 +19,11 @@ const MarkedRelease = "torno 2 marked:\n"
 const TokenSize = 26
 
 // End says how a sandbox ended, as init reports it: the exit code of init itself, whether the kernel has killed a
-// process in init's control group for memory, and when that was. The host may look much later.
+// process in init's control group for memory, and the time of the end, because the host may look much later.
 type End struct {
 	Code   int
 	Memory Memory
-	Up     time.Duration // since the machine started (package boot)
+	Up     time.Duration // the time of the end, since the machine started (package boot); 0 in the mark of an older init
 }
 
 // Memory says whether the kernel has killed a process because of the memory limit.
@@ -38,13 +38,22 @@ const (
 
 // EndMark returns the last bytes that init writes on both streams. Nothing follows them.
 func EndMark(token string, end End) []byte {
-	return fmt.Appendf(nil, "%s%s %03d %c %019d\n", endBegins, token, end.Code, end.Memory, end.Up)
+	return fmt.Appendf(nil, "%s%s %03d %c %019d\n", marks[0].begins, token, end.Code, end.Memory, end.Up)
 }
 
-// The mark is recognised without its newline, because a log may have lost that.
+// marks are the marks that an Ending recognises: the one of today, and the one of an init that an older version has
+// started, which has no time. A mark is recognised without its newline, because a log may have lost that.
+var marks = [...]struct {
+	begins string
+	size   int
+}{
+	{"\x00torno-init 2 ended ", beginsSize + TokenSize + len(" 000 0 ") + upSize},
+	{"\x00torno-init 1 ended ", beginsSize + TokenSize + len(" 000 0")},
+}
+
 const (
-	endBegins = "\x00torno-init 1 ended "
-	endSize   = len(endBegins) + TokenSize + len(" 000 0 ") + 19
+	beginsSize = len("\x00torno-init 2 ended ")
+	upSize     = 19
 )
 
 // DigestOf returns a digest that tells a token from others without revealing it.
@@ -76,32 +85,38 @@ func (e *Ending) Take(data []byte) []byte {
 		e.held = nil
 	}
 	for from := 0; ; from++ {
-		at := bytes.IndexByte(data[from:], endBegins[0])
+		at := bytes.IndexByte(data[from:], 0)
 		if at < 0 {
 			return data
 		}
 		from += at
-		rest := data[from:]
-		switch {
-		case len(rest) >= endSize && e.isMark(rest[:endSize]):
-			e.ended = true
-			return data[:from]
-		case len(rest) < endSize && bytes.HasPrefix([]byte(endBegins), rest[:min(len(rest), len(endBegins))]):
-			e.held = bytes.Clone(rest)
-			return data[:from]
+		for _, mark := range marks {
+			rest := data[from:]
+			switch {
+			case len(rest) >= mark.size && e.isMark(rest[:mark.size], mark.begins):
+				e.ended = true
+				return data[:from]
+			case len(rest) < mark.size && bytes.HasPrefix([]byte(mark.begins), rest[:min(len(rest), beginsSize)]):
+				e.held = bytes.Clone(rest)
+				return data[:from]
+			}
 		}
 	}
 }
 
-func (e *Ending) isMark(mark []byte) bool {
-	rest, ok := bytes.CutPrefix(mark, []byte(endBegins))
+func (e *Ending) isMark(mark []byte, begins string) bool {
+	rest, ok := bytes.CutPrefix(mark, []byte(begins))
 	if !ok || DigestOf(string(rest[:TokenSize])) != e.Digest {
 		return false
 	}
 	code, err := strconv.ParseUint(string(rest[TokenSize+1:TokenSize+4]), 10, 8)
-	up, err2 := strconv.ParseUint(string(rest[TokenSize+7:]), 10, 63)
-	e.end = End{int(code), Memory(rest[TokenSize+5]), time.Duration(up)}
-	return err == nil && err2 == nil
+	e.end = End{Code: int(code), Memory: Memory(rest[TokenSize+5])}
+	if up := rest[TokenSize+len(" 000 0"):]; len(up) > 0 && err == nil {
+		var n uint64
+		n, err = strconv.ParseUint(string(up[1:]), 10, 63)
+		e.end.Up = time.Duration(n)
+	}
+	return err == nil
 }
 
 // Rest returns the bytes that were held back, if the stream has ended without a mark.

@@ -13,24 +13,37 @@ import (
 // TestAnEndIsSeenHoweverItComes: cut into two pieces anywhere, or byte by byte, with a last line that has no end.
 func TestAnEndIsSeenHoweverItComes(t *testing.T) {
 	token, end := rand.Text(), runfile.End{Code: 254, Memory: runfile.MemoryKilled, Up: 3 * time.Hour}
-	for _, said := range []string{"", "a line\n", "no end of a line", "\x00", "\x00torno-init 1 ended ", "\x00torno-init 1 ended " + strings.Repeat("A", runfile.TokenSize) + " 000\nmore", "\x00\x00torno"} {
-		whole := append([]byte(said), runfile.EndMark(token, end)...)
-		for cut := range len(whole) + 1 {
-			e := runfile.Ending{Digest: runfile.DigestOf(token)}
-			got := bytes.Clone(e.Take(bytes.Clone(whole[:cut])))
-			got = append(got, e.Take(bytes.Clone(whole[cut:]))...)
-			if seen, ended := e.Ended(); string(got) != said || !ended || seen != end || e.Held() != 0 {
-				t.Fatalf("%q cut at %d: %q, %+v, %t", said, cut, got, seen, ended)
-			}
-		}
+	mark := string(runfile.EndMark(token, end))
+	older := strings.Replace(mark[:len(mark)-len(" 0000010800000000000\n")]+"\n", "init 2", "init 1", 1)
+	of := strings.Repeat("A", runfile.TokenSize)
+	for _, said := range []string{
+		"", "a line\n", "no end of a line", "\x00", "\x00\x00torno", "\x00torno-init 2 ended ", "\x00torno-init 2 ended " + of + " 000\nmore",
+		"\x00torno-init 1 ended ", "\x00torno-init 1 ended " + of + " 000\nmore", "\x00torno-init 1 ended " + of + " 000 0 0000000000000000000\n",
+	} {
+		seen(t, token, said, mark, end)
+		seen(t, token, said, older, runfile.End{Code: end.Code, Memory: end.Memory})
+	}
+}
+
+// seen checks that a mark behind what was said is recognised, and that nothing of either is lost or shown.
+func seen(t *testing.T, token, said, mark string, end runfile.End) {
+	t.Helper()
+	whole := []byte(said + mark)
+	for cut := range len(whole) + 1 {
 		e := runfile.Ending{Digest: runfile.DigestOf(token)}
-		var got []byte
-		for i := range whole {
-			got = append(got, e.Take(whole[i:i+1])...)
+		got := bytes.Clone(e.Take(bytes.Clone(whole[:cut])))
+		got = append(got, e.Take(bytes.Clone(whole[cut:]))...)
+		if as, ended := e.Ended(); string(got) != said || !ended || as != end || e.Held() != 0 {
+			t.Fatalf("%q cut at %d: %q, %+v, %t", whole, cut, got, as, ended)
 		}
-		if _, ended := e.Ended(); string(got) != said || !ended {
-			t.Errorf("%q byte by byte: %q, %t", said, got, ended)
-		}
+	}
+	e := runfile.Ending{Digest: runfile.DigestOf(token)}
+	var got []byte
+	for i := range whole {
+		got = append(got, e.Take(whole[i:i+1])...)
+	}
+	if _, ended := e.Ended(); string(got) != said || !ended {
+		t.Errorf("%q byte by byte: %q, %t", whole, got, ended)
 	}
 }
 

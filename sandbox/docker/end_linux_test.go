@@ -36,7 +36,7 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 		"a kill":         {"kill -KILL $$", "", "", 137, false},
 		"orphans":        {"(sleep 1000000 &) ; echo out", "out\n", "", 0, false},
 		"a mark of its own": {
-			`for to in 1 2; do printf '\000torno-init 1 ended AAAAAAAAAAAAAAAAAAAAAAAAAA 254 0 0000000000000000000\n' >&$to; done; echo more; exit 5`, forged + "more\n", forged, 5, false,
+			`for to in 1 2; do printf '\000torno-init 2 ended AAAAAAAAAAAAAAAAAAAAAAAAAA 254 0 0000000000000000000\n' >&$to; done; echo more; exit 5`, forged + "more\n", forged, 5, false,
 		},
 		"much":   {"head -c 3000000 /dev/zero; echo end", strings.Repeat("\x00", 3000000) + "end\n", "", 0, false},
 		"memory": {"/usr/bin/tail /dev/zero; exit 0", "", "Killed\n", 0, true},
@@ -79,7 +79,7 @@ func TestAnEndHasItsOwnTime(t *testing.T) {
 	between.mu.Unlock()
 	h := f.create(f.spec("/usr/bin/head", "-c", "800000", "/dev/zero"))
 	defer f.remove(h)
-	a := f.start(h) // nobody reads yet: the end waits behind output that the engine holds
+	a := f.start(h) // the test reads later: until then the mark waits behind output that the engine holds
 	wait.Until(t, "it has ended", func() bool {
 		all, err := f.List(f.ctx)
 		f.must(err)

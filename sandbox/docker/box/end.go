@@ -57,7 +57,7 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	exit := exitWith(end.Code)
 	exit.OutOfMemory = end.Memory == runfile.MemoryKilled
 	exit.StartedAt, exit.FinishedAt, exit.FinishedIn = started, time.Now().Round(0), boot.Now()
-	if late := exit.FinishedIn.Up - end.Up; late > 0 { // this process may have stood still since
+	if late := exit.FinishedIn.Up - end.Up; end.Up > 0 && late > 0 { // this process may have stood still since
 		exit.FinishedAt, exit.FinishedIn = exit.FinishedAt.Add(-late), exit.FinishedIn.Add(-late)
 	}
 	if !a.box.exit.CompareAndSwap(nil, &exit) {
