@@ -2,6 +2,7 @@ package route
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -113,17 +114,16 @@ func (r *Route) shorter(e Exchange, body object, most int64, change edits) (edit
 	case e.API == OpenAIResponses:
 		return append(change, edit{"max_output_tokens", count(most)}), nil
 	case e.API == OpenAIChat:
-		n, err := body.getCount("n")
-		before := len(change)
-		for _, key := range r.chatLengths(body) {
-			if body.get(key) != nil {
-				change = append(change, edit{key, count(most / max(n, 1))})
-			}
-		}
-		if len(change) == before {
+		keys, err := r.chatLengths(body)
+		keys = slices.DeleteFunc(keys, func(key string) bool { return body.get(key) == nil })
+		if len(keys) == 0 {
 			err = errors.New("servers of this API differ in the name of an answer's length, and the request has none that this one is known to read")
 		}
-		return change, err
+		n, err2 := body.getCount("n")
+		for _, key := range keys {
+			change = append(change, edit{key, count(most / max(n, 1))})
+		}
+		return change, errors.Join(err, err2)
 	case e.API == Google:
 		config, err := body.getObject("generationConfig")
 		if err != nil {

@@ -17,8 +17,10 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	case OpenAIResponses:
 		keys = []string{"max_output_tokens"}
 	case OpenAIChat:
-		keys, choices = r.chatLengths(body), "n"
-		err = body.spelled("max_completion_tokens")
+		choices = "n"
+		if err = body.spelled("max_completion_tokens"); err == nil {
+			keys, err = r.chatLengths(body)
+		}
 	case Google:
 		if err := body.spelled("generationConfig", "generation_config"); err != nil {
 			return err
@@ -72,13 +74,14 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	return nil
 }
 
-// chatLengths returns the members that bound a chat's answer. Not all servers of this dialect read max_completion_tokens, so elsewhere
-// it bounds nothing alone.
-func (r *Route) chatLengths(body object) []string {
-	if r.Preset == "openai-chat" || body.get("max_tokens") != nil {
-		return []string{"max_tokens", "max_completion_tokens"}
+// chatLengths returns the members that bound a chat's answer. Few servers of this dialect read max_completion_tokens, so
+// with others it counts only beside max_tokens.
+func (r *Route) chatLengths(body object) ([]string, error) {
+	bound, err := body.getCount("max_tokens")
+	if bound > 0 || r.Upstream.Host == "api.openai.com" {
+		return []string{"max_tokens", "max_completion_tokens"}, err
 	}
-	return []string{"max_tokens"}
+	return []string{"max_tokens"}, err
 }
 
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.

@@ -31,12 +31,12 @@ var knownFields = map[API][]string{
 		"safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs",
 		"top_p", "truncation", "user",
 	},
-	OpenAIChat: { // and the members of embeddings and completions, for routes that allow them
-		"cache_control", "chat_template_kwargs", "dimensions", "echo", "enable_thinking", "encoding_format", "frequency_penalty",
+	OpenAIChat: { // and the members of embeddings, for routes that allow them
+		"cache_control", "chat_template_kwargs", "dimensions", "enable_thinking", "encoding_format", "frequency_penalty",
 		"function_call", "functions", "include_reasoning", "input", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "messages",
-		"metadata", "min_p", "model", "n", "parallel_tool_calls", "presence_penalty", "prompt", "prompt_cache_key", "prompt_cache_retention",
+		"metadata", "min_p", "model", "n", "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "prompt_cache_retention",
 		"reasoning", "reasoning_effort", "repetition_penalty", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store",
-		"stream", "stream_options", "suffix", "temperature", "thinking", "thinking_budget", "tool_choice", "tools", "top_a", "top_k",
+		"stream", "stream_options", "temperature", "thinking", "thinking_budget", "tool_choice", "tools", "top_a", "top_k",
 		"top_logprobs", "top_p", "usage", "user", "verbosity",
 	},
 }

@@ -219,6 +219,7 @@ func TestWhatABodySays(t *testing.T) {
 		{"openai-chat", "/v1/chat/completions", `{"model":"m","max_completion_tokens":9}`, 9, false},
 		{"compatible", "/v1/chat/completions", `{"model":"m","max_completion_tokens":9}`, 0, false}, // its server may not heed it
 		{"compatible", "/v1/chat/completions", `{"model":"m","max_completion_tokens":9,"max_tokens":7}`, 9, false},
+		{"compatible", "/v1/chat/completions", `{"model":"m","max_completion_tokens":9,"max_tokens":0}`, 0, false}, // 0 may mean no bound
 		{"google", "/v1beta/models/m:generateContent", `{"generation_config":{"max_output_tokens":7,"candidateCount":2}}`, 14, false},
 		{"google", "/v1beta/models/m:streamGenerateContent?alt=sse", `{}`, 0, true},
 		{"bedrock", "/model/m/converse-stream", `{"inferenceConfig":{"maxTokens":7}}`, 7, true},

@@ -1,6 +1,8 @@
 package upstreams
 
 import (
+	"encoding/pem"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,18 +23,17 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestRootsOfAnother: whoever could replace a route's certificates could have the credential sent to a server of theirs.
+// TestRootsOfAnother: a user who can replace a route's certificates can make the gateway send the credential to a server of their own.
 func TestRootsOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOTHING WAS TRIED: only root gives directories away")
 	}
-	pem, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
-	if err != nil {
-		t.Skip("NOT SHOWN HERE:", err)
-	}
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	dir := t.TempDir()
 	roots := filepath.Join(dir, "roots.pem")
-	if err := os.WriteFile(roots, pem, 0o600); err != nil {
+	if err := os.WriteFile(roots, certificate, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := setup.Parse([]byte("routes: {a: {preset: anthropic, roots: " + roots + "}}"))

@@ -72,7 +72,8 @@ func parts(f *found) (Usage, bool) {
 	}, f.seen[input] && f.seen[output]
 }
 
-// writtenForAnHour is how much was written into the cache for an hour, which is dearer. It is all of it where the answer does not say.
+// writtenForAnHour returns how many tokens the upstream wrote into its cache for an hour, which costs more than for five
+// minutes. If the answer does not say, all written tokens count.
 func writtenForAnHour(f *found) int64 {
 	if f.seen[cacheWriteHour] {
 		return f.numbers[cacheWriteHour]
