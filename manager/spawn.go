@@ -35,8 +35,8 @@ type SpawnOptions struct {
 	Fill func(ctx context.Context, workspace NewWorkspace) error
 	// Made is called if Spawn has just made a default workspace and there is no Fill, before the child is asked for.
 	Made func(subagentID string) error
-	// Again is called if the child's workspace was there before, before the child is asked for, with the place of the
-	// answer in it. If Again fails, Spawn writes no request. Package manager/patch has a check for it (CheckAnswer).
+	// Again is called before the request is written, if the child's workspace existed before. answer is the path of the
+	// answer in it. If Again fails, Spawn writes no request. It is the place for patch.CheckAnswer.
 	Again func(workspace *os.Root, answer string) error
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By
 	// default it is the profile's.
@@ -269,8 +269,7 @@ func (r *Run) publish(ctx context.Context, data []byte, made func() ([]byte, err
 	return fmt.Errorf("write request of %s: %w", r.id, err)
 }
 
-// prepareWorkspace makes the default workspace, or checks that the caller's own is there. It reports whether the
-// workspace is new.
+// prepareWorkspace makes the default workspace, or checks that the caller's own exists. fresh says that it has made one.
 func (r *Run) prepareWorkspace(ctx context.Context, o SpawnOptions) (fresh bool, err error) {
 	switch {
 	case o.Fill != nil:

@@ -122,8 +122,8 @@ func (r *Run) again(call func(workspace *os.Root, answer string) error) error {
 	return call(root, r.answer)
 }
 
-// NewWorkspace is a default workspace that is being made, and is empty. It is at Path when it is whole; until then only
-// Root leads to it.
+// NewWorkspace is an empty default workspace that Fill fills. Spawn moves it to Path when Fill has returned; until then
+// only Root leads to it.
 type NewWorkspace struct {
 	SubagentID string
 	Path       string
@@ -151,12 +151,13 @@ const (
 	// fillingPrefix begins the name of a directory beside the workspaces in which a client fills a new one; the
 	// subagent's id follows. No id begins with a dot, so no subagent has this directory as its workspace.
 	fillingPrefix = ".torno-filling-"
-	// maxFilling is much longer than a client takes to fill a workspace. After that time it was killed.
+	// maxFilling is much longer than a client needs to fill a workspace. What is older was left by a client that was
+	// killed.
 	maxFilling = 24 * time.Hour
 )
 
-// fill fills a new default workspace, and gives it its name when it is whole: so no other client ever takes a half
-// workspace for one that the subagent had before, and no child runs in it while it is being filled.
+// fill fills a new default workspace below another name and then gives it its own. So no other client takes a half-full
+// workspace for an earlier one of the subagent, and no child runs in it before it is whole.
 func (r *Run) fill(ctx context.Context, fill func(context.Context, NewWorkspace) error) (err error) {
 	place, err := r.m.place()
 	if err != nil {

@@ -31,9 +31,9 @@ type path struct {
 	Strange foreign `json:"untrusted_why,omitzero"`
 }
 
-// maxPathRoom bounds one path, maxWholeRoom one that is shown whole or not at all, and maxPathsRoom a whole list, in
-// bytes of JSON. apply does not write a path that runs by itself unless allow names it. So a child gains nothing by
-// hiding such a path behind many others.
+// These are sizes in bytes of JSON: maxPathRoom of a path that may be cut, maxWholeRoom of a path that is shown whole
+// or not at all, and maxPathsRoom of a list. A child cannot hide a path that runs by itself behind many others, because
+// apply does not write such a path unless allow names it.
 const (
 	maxPathRoom  = 1000
 	maxWholeRoom = 5000
@@ -49,7 +49,7 @@ type pathList struct {
 
 func (l *pathList) add(name, does, why string) { l.addShown(quoteAll(name, maxPathRoom), does, why) }
 
-// addWhole adds a path that runs by itself. allow takes only whole paths, so beside a path that is cut stands what to do.
+// addWhole adds a path that runs by itself. allow takes only whole paths, so a path that must be cut gets a hint.
 func (l *pathList) addWhole(name, why string) {
 	shown, used := quote([]byte(name), maxWholeRoom)
 	if used < len(name) {

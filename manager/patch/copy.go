@@ -15,7 +15,7 @@ import (
 	"torno/internal/beneath"
 )
 
-// Destination is a new and empty workspace. It need not be at its path yet: Root leads to it, also by its name.
+// Destination is a new and empty workspace that a copy fills. The client may move it to Path later, so the copy uses Root.
 type Destination struct {
 	Subagent string
 	Path     string // as the parent and the child's record see it
@@ -183,8 +183,8 @@ type Given interface {
 	AnswerOf(id string) string
 }
 
-// NoteGiven records what the host gave a child whose workspace the host made, unless that is already recorded. It must
-// do so early, because the host's own copy may be gone later. If several clients look at once, one of them records.
+// NoteGiven records what the host gave a child whose workspace the host made, unless that is already recorded. Call it
+// early, because the host may remove its own copy. If several clients call it at once, one of them writes the record.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
 	if s.hasNoted(id, path, workspace) {
 		return nil
@@ -212,7 +212,7 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
 
-// hasNoted reports whether there is a record of what a workspace was given.
+// hasNoted reports whether the store has a record of what the host put into this workspace.
 func (s *Store) hasNoted(id, path string, workspace *os.Root) bool {
 	base, err := s.Base(id)
 	return err == nil && base.Workspace == path && base.IsOf(workspace)

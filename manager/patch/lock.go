@@ -39,7 +39,7 @@ func tryLock(f *os.File) error {
 	return nil
 }
 
-// lockNotes waits until no other client records what a host gave a child.
+// lockNotes locks the records of what hosts gave children. It waits for a client that holds the lock.
 func (s *Store) lockNotes(ctx context.Context) (*os.File, error) {
 	for {
 		f, err := s.root.Open(".")

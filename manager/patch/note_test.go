@@ -95,7 +95,7 @@ func TestAHostGivesMoreThanOneLookReads(t *testing.T) {
 	}
 }
 
-// looking is a host, and what happens while a client records what the host has given.
+// looking is a host that calls meanwhile when a client first asks for a base.
 type looking struct {
 	dir       string
 	meanwhile func()
@@ -111,7 +111,7 @@ func (l *looking) OpenBase(string) (*os.Root, error) {
 func (l *looking) OriginOf(string) string { return l.dir }
 func (*looking) AnswerOf(string) string   { return "answer.txt" }
 
-// TestOneClientRecordsWhatAHostGave: two that did so at once would write one text into another, and no later look would mend it.
+// TestOneClientRecordsWhatAHostGave: two clients that wrote the record at once would damage it, and nothing would repair it.
 func TestOneClientRecordsWhatAHostGave(t *testing.T) {
 	s := newScene(t, map[string]string{"a": "a\n"})
 	s.must(s.store.Drop("s1"))

@@ -187,8 +187,8 @@ func TestTheAnswerIsNoChange(t *testing.T) {
 	}
 }
 
-// TestNothingIsInTheAnswersPlace: init moves aside what is in the place of a child's answer, and the answer takes its place. So nothing of the
-// parent's or of the child's work may be there when a child is asked for.
+// TestNothingIsInTheAnswersPlace: init moves away what it finds at the path of a child's answer. So a request is refused if a file of the
+// parent or of the child is there.
 func TestNothingIsInTheAnswersPlace(t *testing.T) {
 	for path, there := range map[string]bool{"answer.txt": true, "Answer.TXT": true, "answer.txt.previous": true, "answer.txt.whole/x": true, "sub/answer.txt": false, "answer.txt.old": false} {
 		s := newScene(t, nil)
@@ -228,8 +228,8 @@ func TestNothingIsInTheAnswersPlace(t *testing.T) {
 	}
 }
 
-// TestAnAnswerTakesNothingOfTheParents: where a host has made the copy, the parent's file may be in the answer's place. Neither its absence nor
-// the answer is a change of it, and what is left out is named.
+// TestAnAnswerTakesNothingOfTheParents: a host may copy a parent's file to the path of the answer, and init moves it away. The diff shows
+// neither a removal nor a change of that file, and says that it leaves it out.
 func TestAnAnswerTakesNothingOfTheParents(t *testing.T) {
 	for _, answer := range []string{"", "the answer"} {
 		s := newScene(t, map[string]string{"a": "a"})
@@ -374,8 +374,8 @@ func TestTheBaseIsKeptApart(t *testing.T) {
 	}
 }
 
-// The record and the repository of a copy are right although the workspace gets its name only when it is whole. No other copy forgets the
-// record meanwhile.
+// TestAWorkspaceGetsItsNameWhenItIsWhole: the record and the repository of a copy name the later path. Another copy, made before the workspace
+// is moved there, does not remove the record.
 func TestAWorkspaceGetsItsNameWhenItIsWhole(t *testing.T) {
 	s := newScene(t, map[string]string{"a": "a"})
 	quietGit(t, s.dir)

@@ -17,10 +17,10 @@ import (
 
 const askedName = "asked.json"
 
-// requests records what a parent has asked of a child.
+// requests is the record of the requests that a parent has sent to a child.
 type requests struct {
 	Last    string   `json:"last_request_id"`
-	Answers []string `json:"answers"` // the paths, in the workspace, that the requests name for their answers
+	Answers []string `json:"answers"` // the paths of the answers of all requests, in the workspace
 }
 
 // Asked records a request of a child that has a base, and where in the workspace its answer will be.
@@ -78,7 +78,7 @@ func isAnswerOf(p, answer string) bool {
 	return is && answer != "" && slices.Contains(answerSuffixes, suffix)
 }
 
-// answerSuffixes are the ends that init gives to the name of an answer; the answer itself has none.
+// answerSuffixes are what init adds to an answer's name: nothing for the answer itself, the others for the files beside it.
 var answerSuffixes = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
 
 // answerThere refuses to put a child's answer where something else is. Init would move that aside before the child
@@ -104,7 +104,7 @@ func CheckAnswer(state, outbox, id, answer string, workspace *os.Root) error {
 	defer root.Close()
 	base, err := (&Store{root: root}).Base(id)
 	if err != nil || answer == "" || !base.IsOf(workspace) || slices.Contains(base.answers(), answer) {
-		return nil // nothing is applied without a record
+		return nil // without a record diff and apply refuse, so nobody takes the answer for the child's work
 	}
 	dir, err := beneath.Dir(workspace, filepath.Dir(answer))
 	if isAbsent(err) {

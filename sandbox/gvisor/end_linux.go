@@ -96,8 +96,8 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if err := l.removeGroup(ctx, id); err != nil {
 		return err
 	}
-	if !l.boxes.Keeper(id).MayRun() {
-		return nil
+	if may, err := l.boxes.Keeper(id).MayRun(); err != nil || !may {
+		return err
 	}
 	return command.Kill(ctx, l.boxes.Path(id))
 }

@@ -150,8 +150,8 @@ func isOurUser(uid uint32) bool {
 	return uid == 0 || uid == me || me == 0 && uid == SentryUser
 }
 
-// isStartedByUs is isOurs for a process that a user of ours has started, too: anybody can start a set-user-ID program of root's, give it
-// any arguments, and keep it.
+// isStartedByUs reports whether all user IDs of a process are ours. isOurs looks only at the effective one: any user can
+// start a set-user-ID program of root with any arguments, and its real user ID is then still theirs.
 func isStartedByUs(pid int) bool {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {

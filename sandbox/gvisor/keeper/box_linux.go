@@ -58,15 +58,27 @@ func (b Box) State() (State, error) {
 	return Lost, nil
 }
 
-// MayRun reports whether the sandbox was started and its end is not written down. State asks for a living keeper besides, and whoever
-// holds the box's lock looks like one.
-func (b Box) MayRun() bool {
+// MayRun reports whether the sandbox was started and its end is not written down. A caller that holds the box's lock
+// cannot ask State, which takes that lock for a keeper's.
+func (b Box) MayRun() (bool, error) {
 	box, err := os.OpenRoot(b.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false // a box that cannot be read claims no process
+		return false, err
 	}
 	defer box.Close()
-	return there(box, startedName) && !there(box, endName)
+	for name, want := range map[string]bool{startedName: true, endName: false} {
+		_, err := box.Lstat(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if (err == nil) != want {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func there(box *os.Root, name string) bool {
