@@ -164,28 +164,44 @@ func TestWhatWaitedIsRefusedWhenThePolicyHasChanged(t *testing.T) {
 // listing of its own outbox, and no other outbox waits for that.
 func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	d := newDesk(t, nil)
+	release := d.gate()
 	for _, id := range []string{"s1", "s2"} {
-		d.started(d.submit(ask{id: id, task: "sleep"}))
+		d.started(d.submit(ask{id: id, task: "gated"}))
+		d.printed(id, "before\n")
 	}
 	d.must(os.MkdirAll(filepath.Join(d.outbox, "response_s1.json", "full"), 0o755))
 	records := []journal.Run{d.latest("s1"), d.latest("s2")}
-	d.crash()
+	d.crash(release)
 	config := d.config
 	config.Journal = d.openJournal()
 	t.Cleanup(func() { config.Journal.Close() })
 	w := New(config)
 	d.must(outbox.Identify(t.Context(), w.journal, w.boxes, (*outbox.Outbox).Directory))
-	rec := &recovery{Watcher: w, full: map[string]bool{}}
+	full := fullOutboxes{}
 	for _, r := range records {
 		d.must(w.journal.Move(t.Context(), r.Key, r.State, delegation.StateEnded, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now()}))
-		d.must(rec.respondToEnded(t.Context(), w.boxes[0], r))
+		d.must(w.respondToEnded(t.Context(), w.boxes[0], r, full))
 	}
 	if d.exists("response_s2.json") {
 		t.Error("each response that is owed is tried before any outbox is served")
 	}
-	rec.full = map[string]bool{}
-	d.must(rec.respondToEnded(t.Context(), w.boxes[0], records[1]))
+	live := ""
+	segments, err := filepath.Glob(filepath.Join(d.outbox, "events_s2.*"))
+	d.must(err)
+	for _, segment := range segments {
+		live += d.text(filepath.Base(segment))
+	}
+	if !strings.Contains(live, `"ended"`) {
+		t.Errorf("the live output of the second one has no end: %q of %q", live, segments)
+	}
+	d.must(w.respondToEnded(t.Context(), w.boxes[0], records[1], fullOutboxes{}))
 	if !d.exists("response_s2.json") {
 		t.Error("nothing is shown: the second one cannot be written either")
+	}
+	gone := records[1]
+	gone.FileName = "request_gone.json"
+	d.must(w.respondToEnded(t.Context(), w.boxes[0], gone, full))
+	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || !r.Answered {
+		t.Errorf("a response that nobody waits for is owed for ever: %v", err)
 	}
 }

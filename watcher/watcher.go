@@ -215,7 +215,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// watchOutboxes watches all outboxes until ctx is done. None of them can end it: its parent could.
+// watchOutboxes watches all outboxes until ctx is done. No fault of an outbox ends it, because a parent could cause that.
 func (w *Watcher) watchOutboxes(ctx context.Context) error {
 	var scans sync.WaitGroup
 	for _, box := range w.boxes {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/delegation"
 	"torno/sandbox/sandboxtest"
@@ -108,24 +107,6 @@ func TestAHalfWrittenRequestIsReadAgain(t *testing.T) {
 	_, err = file.Write(body[20:])
 	d.must(err)
 	d.want(d.response(ask{id: "cp", request: "r"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-}
-
-// TestARequestThatGetsItsNameByALink has two names for a moment, where the file system cannot rename without replacing.
-func TestARequestThatGetsItsNameByALink(t *testing.T) {
-	d := newDesk(t, nil)
-	a := d.submit(ask{id: "s1", task: "echo whole"})
-	d.response(a)
-	request := filepath.Join(d.outbox, "request_s1.json")
-	body, err := os.ReadFile(request)
-	d.must(err)
-	d.must(os.Remove(request))
-	d.eventually("the answer is swept", func() bool { return !d.exists("response_s1.json") })
-	temp := filepath.Join(d.outbox, ".torno-temp")
-	d.must(os.WriteFile(temp, []byte(strings.Replace(string(body), a.request, "another", 1)), 0o644))
-	d.must(os.Link(temp, request))
-	<-time.After(100 * time.Millisecond) // time for the watcher to look
-	d.must(os.Remove(temp))
-	d.want(d.response(ask{id: "s1", request: "another"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
 func TestCancelWhileRunning(t *testing.T) {

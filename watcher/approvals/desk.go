@@ -63,7 +63,7 @@ type Desk struct {
 	told    int              // how many of denied this attachment has sent
 	sent    map[int]bool     // decisions that this attachment has sent
 	noted   map[int]bool     // decisions that the journal has as taken
-	// What the log has been told: a child can cause either without end.
+	// A child can cause these two warnings again and again, so each is logged once.
 	toldOfOther, toldOfFailure bool
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// notifications are the kernel's for one outbox. It may refuse them: its table for our user is full, or the parent has moved the
-// directory away just now. Then listings find everything a little later, and each asks the kernel again.
+// notifications tell a scan what changes in its outbox. The kernel may send none: its table for our user is full, or the
+// parent has moved the directory. Then listings find everything a little later, and the scan asks the kernel again twice
+// a second.
 type notifications struct {
-	from    *fsnotify.Watcher // nil while the kernel gives none
-	refused bool              // when they were last asked for
+	from   *fsnotify.Watcher // nil if the kernel gave none
+	silent bool              // the kernel sends none now
 }
 
 func (n *notifications) events() <-chan fsnotify.Event {
@@ -33,8 +34,9 @@ func (n *notifications) close() {
 	}
 }
 
-// subscribe asks for the notifications of a directory, in the place of those that it had before.
+// subscribe asks the kernel for the notifications of a directory, in the place of those that it had before.
 func (n *notifications) subscribe(path string) (err error) {
+	n.silent = true
 	if n.from == nil {
 		if n.from, err = fsnotify.NewWatcher(); err != nil {
 			n.from = nil
@@ -42,15 +44,23 @@ func (n *notifications) subscribe(path string) (err error) {
 		}
 	}
 	_ = n.from.Remove(path) // the earlier subscription may have ended by itself
-	return n.from.Add(path)
+	err = n.from.Add(path)
+	n.silent = err != nil
+	return err
 }
 
-// subscribe asks for the outbox's notifications, and tells once that there are none.
-func (s *scan) subscribe() {
-	before := s.notify.refused
+// endBy notes that an event ended the notifications, because the directory itself was moved or removed.
+func (n *notifications) endBy(event fsnotify.Event, dir string) {
+	n.silent = n.silent || event.Name == dir && event.Has(fsnotify.Rename|fsnotify.Remove)
+}
+
+// subscribe asks for the outbox's notifications and reports whether they come. It logs a failure, unless they did not
+// come before either.
+func (s *scan) subscribe() bool {
+	before := s.notify.silent
 	err := s.notify.subscribe(s.Dir.Path())
-	s.notify.refused = err != nil
 	if err != nil && !before {
 		s.trouble(err)
 	}
+	return err == nil
 }

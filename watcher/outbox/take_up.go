@@ -81,14 +81,23 @@ const (
 func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
 		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)
-		doubtful := err != nil && delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
-		if err == nil {
-			_, unread := delegation.DecodeRequest(data)
-			doubtful = unread != nil && time.Since(read.Stamp.ModTime).Abs() < settle && o.writes.Add(1) <= mostWrites
-		}
-		if !doubtful || try == settleTries {
+		if try == settleTries || !o.isDoubtful(name, data, read, err) {
 			return data, read, err
 		}
 		_ = retry.Pause(o.Life, settle/2)
 	}
+}
+
+// isDoubtful reports whether a request that was read is worth another look.
+func (o *Outbox) isDoubtful(name string, data []byte, read delegation.Reading, err error) bool {
+	if err != nil && !errors.Is(err, delegation.ErrChanged) { // only a writer's doing is bounded
+		return delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
+	}
+	if err == nil {
+		_, unread := delegation.DecodeRequest(data)
+		if unread == nil || time.Since(read.Stamp.ModTime).Abs() >= settle {
+			return false
+		}
+	}
+	return o.writes.Add(1) <= mostWrites
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,53 @@ func TestAFloodOfHalfWrittenRequestsIsNotWaitedFor(t *testing.T) {
 		}
 		if waited := time.Since(start); waited == 0 || waited > 5*time.Second {
 			t.Errorf("their writers were waited for, for %s", waited)
+		}
+	})
+}
+
+// TestAFileThatChangesWithoutEndIsNotWaitedFor (H26), but a shortage of this process is.
+func TestAFileThatChangesWithoutEndIsNotWaitedFor(t *testing.T) {
+	box := newBox(t, Host{Runs: noRuns{}}, Settings{})
+	for err, want := range map[error]int{delegation.ErrChanged: mostWrites, syscall.EMFILE: 200} {
+		pauses := 0
+		for range 200 {
+			if box.isDoubtful("request_s1.json", nil, delegation.Reading{}, fmt.Errorf("read it: %w", err)) {
+				pauses++
+			}
+		}
+		if pauses != want {
+			t.Errorf("%v is waited for %d times, want %d", err, pauses, want)
+		}
+	}
+}
+
+// TestARequestThatGetsItsNameByALink has two names for a moment, where the file system cannot rename without replacing.
+func TestARequestThatGetsItsNameByALink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := newBox(t, Host{Runs: noRuns{}}, Settings{MaxRequestBytes: 1 << 20})
+		const name = "request_s1.json"
+		temp := filepath.Join(box.Dir.Path(), ".torno-temp")
+		for _, err := range []error{
+			os.WriteFile(temp, []byte("{}"), 0o644), os.Chtimes(temp, time.Time{}, time.Now()), os.Link(temp, filepath.Join(box.Dir.Path(), name)),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		unsettled := func() bool {
+			_, read, err := box.Dir.ReadRequest(name, 1<<20)
+			refusal := delegation.RefuseEntry(name, err)
+			if refusal == nil {
+				t.Fatalf("it is read with two names: %v", err)
+			}
+			return Intake{read: read}.unsettled(refusal)
+		}
+		if !unsettled() {
+			t.Error("it is refused while it gets its name")
+		}
+		time.Sleep(settle)
+		if unsettled() {
+			t.Error("it keeps two names, and is looked at again and again")
 		}
 	})
 }

@@ -89,7 +89,7 @@ func (s *scan) run(ctx context.Context) {
 		case name := <-s.owed:
 			s.later.answer(name)
 		case <-place.C:
-			if s.checkPlace() {
+			if s.checkPlace() || s.notify.silent && !s.Away.Load() && s.subscribe() {
 				listing.Reset(0)
 			}
 		case <-listing.C:
@@ -110,6 +110,7 @@ func (s *scan) trouble(err error) {
 
 // event looks at the file that an event names. The watcher's own files cost nothing here.
 func (s *scan) event(ctx context.Context, event fsnotify.Event) {
+	s.notify.endBy(event, s.Dir.Path())
 	if s.Away.Load() {
 		return
 	}
@@ -162,9 +163,6 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	s.checkPlace()
 	if s.Away.Load() {
 		return listAtLeast
-	}
-	if s.notify.refused {
-		s.subscribe()
 	}
 	err := s.Dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {

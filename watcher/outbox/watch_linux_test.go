@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -54,4 +56,34 @@ func parsed(t *testing.T, n int) delegation.SubagentID {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// TestADirectoryThatWasMovedAndIsBackIsWatched: its notifications ended with the move, also if no look at its place has met that.
+func TestADirectoryThatWasMovedAndIsBackIsWatched(t *testing.T) {
+	s := scanOf(t)
+	t.Cleanup(s.notify.close)
+	if !s.subscribe() {
+		t.Fatal("nothing is watched")
+	}
+	dir := s.Dir.Path()
+	for _, err := range []error{os.Rename(dir, dir+".away"), os.Rename(dir+".away", dir)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.event(t.Context(), <-s.notify.events())
+	if !s.notify.silent {
+		t.Error("the scan believes that the notifications go on")
+	}
+	if !s.subscribe() || s.notify.silent {
+		t.Fatal("it is not watched again")
+	}
+	if err := s.Dir.Publish("cancel_s1", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for event := range s.notify.events() {
+		if filepath.Base(event.Name) == "cancel_s1" {
+			return
+		}
+	}
 }
