@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Verdict is the expected result of an attack.
@@ -45,14 +45,25 @@ type Page struct{ Rows []Row }
 // RootVariable names a directory with the repository's pages, for a user who cannot read the repository.
 const RootVariable = "TORNO_TEST_ROOT"
 
-// Root is the repository's directory.
+// Root returns the repository's directory: the first above the working directory with a go.mod, as it was when this
+// process started.
 func Root() string {
 	if dir := os.Getenv(RootVariable); dir != "" {
 		return dir
 	}
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
+	return root()
 }
+
+var began, _ = os.Getwd()
+
+var root = sync.OnceValue(func() string {
+	for dir := began; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	panic("no directory above " + began + " has a go.mod")
+})
 
 // ReadPage reads docs/THREATS.md of this repository.
 func ReadPage() (Page, error) {
