@@ -19,10 +19,10 @@ printf '%s%s%s\n' '{"type":"control_request","request_id":"q","request":{"subtyp
 read -r answer; printf '%s\n' "$answer" >>answers
 printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}'; while read -r answer; do printf '%s\n' "$answer" >>answers; done`
 
-// withAsking adds profiles whose agent asks. "may" is approved by their policy, and what nobody decides is denied soon, or later.
+// withAsking adds profiles whose agent asks. "may" is approved by their policy, and what nobody decides is denied soon, or after the test.
 func withAsking(p *house.Plan) {
 	p.Top = `gateway: {routes: {claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}}}`
-	for name, expires := range map[string]string{"asks": "5s", "waits": "30s"} {
+	for name, expires := range map[string]string{"asks": "5s", "waits": "4m"} {
 		p.Offers += ", " + name
 		p.Profiles += fmt.Sprintf("\n  %s:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]"+
 			"\n    approvals: {allow: [{tool: Bash, words: [may]}], expires: %s}", name, asksOnce, expires)
@@ -62,4 +62,13 @@ func revoked(s *scene) {
 	})
 	out, err := s.Command("watcher", "revoke", "s1", "--reason", "it does too much", "--config", s.Config).CombinedOutput()
 	s.Logf("revoke: %v %s", err, out) // its watcher dies
+}
+
+// denied has an operator answer the agent's question.
+func denied(s *scene) {
+	s.Helper()
+	s.Eventually("the question is denied", func() bool {
+		return s.Command("watcher", "deny", "s1", "--config", s.Config).Run() == nil
+	})
+	askedOnce("deny")(s)
 }

@@ -78,7 +78,7 @@ var stories = map[string]*story{
 	"approval.sent":      {asks: true, during: submitTo("asks", "may"), done: askedOnce("allow")},
 	"approval.decided":   {asks: true, during: submitTo("asks", "cannot"), done: askedOnce("deny")},
 	"move.waiting":       {asks: true, during: submitTo("asks", "cannot"), done: askedOnce("deny")},
-	"approval.changed":   {asks: true, during: revoked, done: askedOnce("deny")},
+	"approval.changed":   {asks: true, during: revoked, done: denied},
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},
@@ -94,10 +94,10 @@ var stories = map[string]*story{
 		done:   ends(delegation.StatusCancelled, delegation.ReasonCancelled),
 	},
 	"run.forced": {
-		during: unstoppable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
+		during: unstoppable, after: mended, done: ends(delegation.StatusCancelled, delegation.ReasonCancelled),
 	},
 	"follow.forced": {
-		during: unwatchable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
+		during: unwatchable, after: mended, done: ends(delegation.StatusCancelled, delegation.ReasonCancelled),
 	},
 	"recover.answered":  {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
 	"prune.forgotten":   {before: tooMany, during: func(*scene) {}, pass: 2, done: pruned}, // between one piece and the next

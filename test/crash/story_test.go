@@ -208,17 +208,12 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
 }
 
-// late has a run reach its deadline while something is wrong.
-func late(s *scene) {
-	s.Helper()
-	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 15}) // what is to be wrong is so before that
-	s.Says(s.ask, "hello")
-}
-
-// unstoppable is a run that neither engine nor keeper ends, and whose end they do not tell.
+// unstoppable is a run that is cancelled, but neither engine nor keeper ends it or tells its end.
 func unstoppable(s *scene) {
 	s.Helper()
-	late(s)
+	submit(long)(s)
+	s.Says(s.ask, "hello")
+	defer s.Touch("cancel_s1")
 	if s.proxy != nil {
 		release := s.proxy.Delay("POST containers/ID/wait")
 		s.refuse("POST containers/ID/kill")
@@ -231,10 +226,12 @@ func unstoppable(s *scene) {
 	s.mend = func() { s.Strike(id, house.Keeper, syscall.SIGCONT) }
 }
 
-// unwatchable is a run that no watcher can follow.
+// unwatchable is a run that is cancelled while no watcher can follow it.
 func unwatchable(s *scene) {
 	s.Helper()
-	late(s)
+	submit(long)(s)
+	s.Says(s.ask, "hello")
+	defer s.Touch("cancel_s1")
 	if s.proxy != nil {
 		s.refuse("POST containers/ID/wait")
 		return
