@@ -40,7 +40,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}, full: fullOutboxes{}}).do(ctx)
+	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}, stuck: stuckOutboxes{}}).do(ctx)
 }
 
 // recovery is the part of takeOver after the outboxes are identified; it lives no longer than that. It owns the
@@ -50,7 +50,7 @@ type recovery struct {
 	left  remains                    // sandboxes that no settled record has claimed
 	sites map[string]string          // by launcher: the id of its site
 	bound map[sandbox.SandboxID]bool // the sandboxes of records that have not ended
-	full  fullOutboxes
+	stuck stuckOutboxes
 }
 
 // do settles every unfinished record, then removes the sandboxes that belong to no record.
@@ -180,7 +180,7 @@ func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.H
 		if there {
 			rec.runs.Removals.Later(record.Key, h)
 		}
-		return rec.respondToEnded(ctx, box, record, rec.full)
+		return rec.respondToEnded(ctx, box, record, rec.stuck)
 	case !there && rec.isElsewhere(record):
 		return rec.strand(ctx, box, record)
 	case box == nil:
@@ -210,7 +210,7 @@ func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, re
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
 	switch {
 	case record.State == delegation.StateEnded:
-		return rec.respondToEnded(ctx, box, record, rec.full)
+		return rec.respondToEnded(ctx, box, record, rec.stuck)
 	case record.Handle == nil:
 		return rec.settle(ctx, record, sandbox.Handle{}, false)
 	}
@@ -259,16 +259,16 @@ func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Ru
 	return err
 }
 
-// fullOutboxes are outboxes in which a response could not be written.
-type fullOutboxes map[string]bool
+// stuckOutboxes are outboxes in which a response could not be written.
+type stuckOutboxes map[string]bool
 
 // respondToEnded publishes the response of a run that ended under an earlier watcher. It does not try to if an earlier
 // response could not be written in the same outbox: a parent can plant files where any number of responses belong, and
 // all outboxes wait here. The outbox's own listings write what it still owes.
-func (w *Watcher) respondToEnded(ctx context.Context, box *outbox.Outbox, record journal.Run, full fullOutboxes) error {
-	if !full[record.Outbox] {
+func (w *Watcher) respondToEnded(ctx context.Context, box *outbox.Outbox, record journal.Run, stuck stuckOutboxes) error {
+	if !stuck[record.Outbox] {
 		answered, err := w.respondToRecord(ctx, box, record.Key)
-		full[record.Outbox] = !answered
+		stuck[record.Outbox] = !answered
 		return err
 	}
 	w.endOutput(box, record)

@@ -177,10 +177,10 @@ func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	t.Cleanup(func() { config.Journal.Close() })
 	w := New(config)
 	d.must(outbox.Identify(t.Context(), w.journal, w.boxes, (*outbox.Outbox).Directory))
-	full := fullOutboxes{}
+	stuck := stuckOutboxes{}
 	for _, r := range records {
 		d.must(w.journal.Move(t.Context(), r.Key, r.State, delegation.StateEnded, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now()}))
-		d.must(w.respondToEnded(t.Context(), w.boxes[0], r, full))
+		d.must(w.respondToEnded(t.Context(), w.boxes[0], r, stuck))
 	}
 	if d.exists("response_s2.json") {
 		t.Error("each response that is owed is tried before any outbox is served")
@@ -194,13 +194,16 @@ func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	if !strings.Contains(live, `"ended"`) {
 		t.Errorf("the live output of the second one has no end: %q of %q", live, segments)
 	}
-	d.must(w.respondToEnded(t.Context(), w.boxes[0], records[1], fullOutboxes{}))
+	d.must(w.respondToEnded(t.Context(), w.boxes[0], records[1], stuckOutboxes{}))
 	if !d.exists("response_s2.json") {
 		t.Error("nothing is shown: the second one cannot be written either")
 	}
-	gone := records[1]
+	gone := records[0]
+	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || r.Answered {
+		t.Errorf("nothing is shown: the first one is answered already: %v", err)
+	}
 	gone.FileName = "request_gone.json"
-	d.must(w.respondToEnded(t.Context(), w.boxes[0], gone, full))
+	d.must(w.respondToEnded(t.Context(), w.boxes[0], gone, stuck))
 	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || !r.Answered {
 		t.Errorf("a response that nobody waits for is owed for ever: %v", err)
 	}

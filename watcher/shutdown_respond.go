@@ -16,7 +16,7 @@ import (
 func (w *Watcher) respondToUntaken(recovered bool) {
 	ctx, cancel := context.WithTimeout(w.life, w.config.Shutdown.Budget)
 	defer cancel()
-	full := fullOutboxes{}
+	stuck := stuckOutboxes{}
 	for after := int64(0); ; {
 		unfinished, err := w.journal.Unfinished(ctx, after, settled)
 		if err != nil || len(unfinished) == 0 {
@@ -24,7 +24,7 @@ func (w *Watcher) respondToUntaken(recovered bool) {
 		}
 		for _, record := range unfinished {
 			after = record.Seq
-			if err := w.respondToOne(ctx, record, recovered, full); err != nil && !errors.Is(err, journal.ErrMoved) {
+			if err := w.respondToOne(ctx, record, recovered, stuck); err != nil && !errors.Is(err, journal.ErrMoved) {
 				w.log.Warn("the watcher could not respond to a run of an earlier watcher; the next start writes the response", "run", record.Key, "error", err)
 			}
 		}
@@ -32,14 +32,14 @@ func (w *Watcher) respondToUntaken(recovered bool) {
 }
 
 // respondToOne responds to a run of an earlier watcher that has ended or was never released.
-func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovered bool, full fullOutboxes) error {
+func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovered bool, stuck stuckOutboxes) error {
 	box := w.boxOf(record.Outbox)
 	if box == nil || w.runs.Running(record.Key) != nil || box.Trouble() != nil {
 		return nil //nolint:nilerr // leave it to the next watcher, if that watcher serves the outbox
 	}
 	switch {
 	case record.State == delegation.StateEnded:
-		return w.respondToEnded(ctx, box, record, full)
+		return w.respondToEnded(ctx, box, record, stuck)
 	case record.Handle != nil || !recovered:
 		return nil
 	}

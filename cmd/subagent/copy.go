@@ -91,7 +91,7 @@ func (c *app) forget(m *manager.Manager, id string) error {
 	return patch.Forget(state, m.Outbox(), id)
 }
 
-// checkAnswer refuses the place of an answer where a child that has a copy works already, and has something of its own there.
+// checkAnswer refuses the path of an answer if the child goes on in a copy that has something else there.
 func (c *app) checkAnswer(m *manager.Manager, id, answer string, workspace *os.Root) error {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *Server) forget(id string) error {
 	return patch.Forget(state, s.m.Outbox(), id)
 }
 
-// checkAnswer refuses a place for the answer of a child that goes on in its copy, if something else is there.
+// checkAnswer refuses the path of an answer if the child goes on in a copy that has something else there.
 func (s *Server) checkAnswer(id, answer string, workspace *os.Root) error {
 	state, err := patch.StateDir(s.env)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
+
+	"torno/internal/retry"
 )
 
 // ErrBusy says that another apply of the same child's work is under way.
@@ -52,10 +53,8 @@ func (s *Store) lockNotes(ctx context.Context) (*os.File, error) {
 		if !errors.Is(err, ErrBusy) {
 			return nil, fmt.Errorf("lock the records of copies: %w", err)
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Pause(ctx, retry.Later) != nil {
 			return nil, fmt.Errorf("wait for another client's look at the child's work: %w", context.Cause(ctx))
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 )
 
 // TestWhatAHostGaveIsNoChange: the child was given a link that leads out, and left it. A link that the child has led elsewhere is refused.
@@ -113,22 +114,28 @@ func (*looking) AnswerOf(string) string   { return "answer.txt" }
 
 // TestOneClientRecordsWhatAHostGave: two clients that wrote the record at once would damage it, and nothing would repair it.
 func TestOneClientRecordsWhatAHostGave(t *testing.T) {
-	s := newScene(t, map[string]string{"a": "a\n"})
-	s.must(s.store.Drop("s1"))
-	host := &looking{dir: s.origin}
-	look := func(ctx context.Context) error {
-		return s.store.NoteGiven(ctx, host, "s1", s.workspace, s.open(s.workspace))
-	}
-	host.meanwhile = func() {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // it does not wait for the first
-		if err := look(ctx); !errors.Is(err, context.Canceled) || host.looks != 1 {
-			t.Errorf("%v after %d looks", err, host.looks)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, map[string]string{"a": "a\n"})
+		s.must(s.store.Drop("s1"))
+		host := &looking{dir: s.origin}
+		look := func(ctx context.Context) error {
+			return s.store.NoteGiven(ctx, host, "s1", s.workspace, s.open(s.workspace))
 		}
-	}
-	s.must(look(t.Context()))
-	s.must(look(t.Context()))
-	if host.looks != 1 {
-		t.Errorf("%d looks", host.looks)
-	}
+		second := make(chan error, 1)
+		host.meanwhile = func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // it does not wait for the first
+			if err := look(ctx); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			go func() { second <- look(t.Context()) }()
+			synctest.Wait() // it waits for the first
+		}
+		s.must(look(t.Context()))
+		s.must(<-second)
+		s.must(look(t.Context()))
+		if host.looks != 1 {
+			t.Errorf("%d clients wrote the record", host.looks)
+		}
+	})
 }

@@ -150,12 +150,17 @@ func TestRootCountsBelowAllowedRoots(t *testing.T) {
 
 // TestFewWarnings (X14): the journal keeps them while the request lies in its outbox.
 func TestFewWarnings(t *testing.T) {
-	req := request(t, "x")
+	within, writable := request(t, "x"), request(t, "x")
+	var entries []any
 	for i := range 64 {
-		req.ContextPaths = append(req.ContextPaths, fmt.Sprintf("/w/s1/%d", i))
+		within.ContextPaths = append(within.ContextPaths, fmt.Sprintf("/w/s1/%d", i))
+		entries = append(entries, map[string]any{"path": fmt.Sprintf("/w/other/%d", i), "permission": "write"})
 	}
-	_, warnings, err := compile.Compile(req, bounded("run"))
-	if err != nil || len(warnings) > 10 || !strings.Contains(warnings[len(warnings)-1], "more context paths") {
-		t.Errorf("%d warnings: %q, %v", len(warnings), warnings, err)
+	writable.YAMLConfig = map[string]any{"orchestrator": map[string]any{"context_paths": entries}}
+	for _, req := range []delegation.Request{within, writable} {
+		_, warnings, err := compile.Compile(req, bounded("run"))
+		if err != nil || len(warnings) != 9 || warnings[8] != "56 more context paths were adjusted" {
+			t.Errorf("%d warnings: %q, %v", len(warnings), warnings, err)
+		}
 	}
 }

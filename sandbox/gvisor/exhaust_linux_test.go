@@ -16,7 +16,7 @@ import (
 )
 
 // owner owns the workspace where we may choose.
-const owner = 1002 // another than that of package docker: a child there takes all inotify instances of its own
+const owner = 1002 // not the owner in package docker, which may be tested beside this one: a child there uses up its owner's inotify instances
 
 // What the launcher says that it gives gVisor for itself (package groups).
 const (

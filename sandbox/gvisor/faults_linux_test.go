@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -257,6 +258,11 @@ func TestALostSandboxWithoutGroups(t *testing.T) {
 	}
 	if len(left) == 0 {
 		t.Fatal("the oracle is dead: the sandbox has gone with its keeper")
+	}
+	for pid := range left {
+		if groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)); err == nil && strings.Contains(string(groups), h.ID) {
+			t.Fatalf("the oracle is dead: process %d is still in a group of ours: %s", pid, groups)
+		}
 	}
 	if err := y.Remove(t.Context(), h); err != nil {
 		t.Fatal(err)

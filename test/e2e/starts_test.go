@@ -1,8 +1,8 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"torno/delegation"
@@ -13,14 +13,10 @@ import (
 func TestAStartIsCountedWhateverElseHappens(t *testing.T) {
 	h := house.New(t, house.Plan{Sandbox: house.Docker})
 	h.Want(h.Run(house.Ask{ID: "s1", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	name := "torno-test-" + h.Installation()
 	for range 150 { // two events each
-		made, err := h.Engine.HTTP.Post("http://engine/v1.41/volumes/create", "application/json", strings.NewReader(`{"Name": "torno-test-starts"}`))
-		h.Must(err)
-		made.Body.Close()
-		if made.StatusCode != http.StatusCreated {
-			t.Fatal("a volume:", made.Status)
-		}
-		h.Engine.Delete(t, "/volumes/torno-test-starts")
+		h.Engine.Post(t, "/volumes/create", fmt.Sprintf(`{"Name": %q}`, name), http.StatusCreated)
+		h.Engine.Delete(t, "/volumes/"+name)
 	}
 	if starts := h.Starts(); len(starts) != 1 {
 		t.Errorf("one sandbox was started: %v", starts)

@@ -55,6 +55,14 @@ func (e Engine) Finish(t testing.TB, id string) string {
 	return string(said)
 }
 
+// Post has the engine do what a path says.
+func (e Engine) Post(t testing.TB, path, body string, want int) {
+	t.Helper()
+	if _, err := e.send(http.MethodPost, path, []byte(body), want); err != nil {
+		t.Error(err)
+	}
+}
+
 // Delete removes what is at a path.
 func (e Engine) Delete(t testing.TB, path string) {
 	t.Helper()

@@ -93,8 +93,8 @@ type Start struct {
 	At                               int64 // in nanoseconds
 }
 
-// Starts tells of each start since a time, in seconds: those that the engine still remembers, which are among its last 256 events, and
-// with follow those that come, until the context ends.
+// Starts calls tell for each start after since (a Unix time) that the engine remembers; it remembers its last 256 events. With follow it
+// goes on with each new start until the context ends.
 func (e Engine) Starts(ctx context.Context, since int64, follow bool, tell func(Start)) error {
 	query := url.Values{
 		"since":   {strconv.FormatInt(since, 10)},

@@ -54,8 +54,8 @@ func (n *notifications) endBy(event fsnotify.Event, dir string) {
 	n.silent = n.silent || event.Name == dir && event.Has(fsnotify.Rename|fsnotify.Remove)
 }
 
-// subscribe asks for the outbox's notifications and reports whether they come. It logs a failure, unless they did not
-// come before either.
+// subscribe asks for the outbox's notifications and reports whether they come. Of several failures in a row it logs the
+// first.
 func (s *scan) subscribe() bool {
 	before := s.notify.silent
 	err := s.notify.subscribe(s.Dir.Path())

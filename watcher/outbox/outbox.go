@@ -54,17 +54,17 @@ type Outbox struct {
 	// of ours comes between.
 	publishing sync.Mutex
 
-	Away   atomic.Bool  // the outbox is not served at present
-	gone   *notice.Flag // up while the outbox is away
-	files  *notice.Recurring
-	room   *notice.Recurring
-	wake   chan struct{} // a heartbeat is due
-	owed   chan string   // requests whose answer could not be written
-	board  *board
-	trails *trails
-	rest   *workspace.Turn
-	seen   chan struct{} // closed when the outbox was listed once, or cannot be listed now
-	writes atomic.Int32  // pauses for writers of requests, see readSettled
+	Away         atomic.Bool  // the outbox is not served at present
+	gone         *notice.Flag // up while the outbox is away
+	files        *notice.Recurring
+	room         *notice.Recurring
+	wake         chan struct{} // a heartbeat is due
+	owed         chan string   // requests whose answer could not be written
+	board        *board
+	trails       *trails
+	rest         *workspace.Turn
+	seen         chan struct{} // closed when the outbox was listed once, or cannot be listed now
+	writerPauses atomic.Int32  // pauses for writers of requests, see readSettled
 }
 
 // Listed returns a channel that is closed when Watch has listed the outbox once, or cannot list it now.

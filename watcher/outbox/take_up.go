@@ -73,24 +73,25 @@ const (
 	// settleTries bounds how often a doubtful request is read again: its writer may still be at work, or this process may
 	// be short of some resource for a moment.
 	settleTries = 5
-	// mostWrites bounds the pauses for writers, for all requests of an outbox together: others wait for its start.
-	mostWrites = 16
+	// mostWriterPauses bounds the pauses for writers, for all requests of an outbox together: others wait for its start.
+	mostWriterPauses = 16
 )
 
-// readSettled reads a request. It reads again while the file is doubtful.
+// readSettled reads a request. It reads again while the file may not be whole, or cannot be read.
 func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
 		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)
-		if try == settleTries || !o.isDoubtful(name, data, read, err) {
+		if try == settleTries || !o.mayReadAgain(name, data, read, err) {
 			return data, read, err
 		}
 		_ = retry.Pause(o.Life, settle/2)
 	}
 }
 
-// isDoubtful reports whether a request that was read is worth another look.
-func (o *Outbox) isDoubtful(name string, data []byte, read delegation.Reading, err error) bool {
-	if err != nil && !errors.Is(err, delegation.ErrChanged) { // only a writer's doing is bounded
+// mayReadAgain reports whether a request deserves another read. If its writer may still be at work, this uses one of the
+// outbox's pauses for writers.
+func (o *Outbox) mayReadAgain(name string, data []byte, read delegation.Reading, err error) bool {
+	if err != nil && !errors.Is(err, delegation.ErrChanged) { // this process is short of something
 		return delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
 	}
 	if err == nil {
@@ -99,5 +100,5 @@ func (o *Outbox) isDoubtful(name string, data []byte, read delegation.Reading, e
 			return false
 		}
 	}
-	return o.writes.Add(1) <= mostWrites
+	return o.writerPauses.Add(1) <= mostWriterPauses
 }

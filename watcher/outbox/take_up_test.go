@@ -39,10 +39,10 @@ func TestAFloodOfHalfWrittenRequestsIsNotWaitedFor(t *testing.T) {
 // TestAFileThatChangesWithoutEndIsNotWaitedFor (H26), but a shortage of this process is.
 func TestAFileThatChangesWithoutEndIsNotWaitedFor(t *testing.T) {
 	box := newBox(t, Host{Runs: noRuns{}}, Settings{})
-	for err, want := range map[error]int{delegation.ErrChanged: mostWrites, syscall.EMFILE: 200} {
+	for err, want := range map[error]int{delegation.ErrChanged: mostWriterPauses, syscall.EMFILE: 200} {
 		pauses := 0
 		for range 200 {
-			if box.isDoubtful("request_s1.json", nil, delegation.Reading{}, fmt.Errorf("read it: %w", err)) {
+			if box.mayReadAgain("request_s1.json", nil, delegation.Reading{}, fmt.Errorf("read it: %w", err)) {
 				pauses++
 			}
 		}

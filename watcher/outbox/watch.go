@@ -89,7 +89,7 @@ func (s *scan) run(ctx context.Context) {
 		case name := <-s.owed:
 			s.later.answer(name)
 		case <-place.C:
-			if s.checkPlace() || s.notify.silent && !s.Away.Load() && s.subscribe() {
+			if s.lookAtPlace() {
 				listing.Reset(0)
 			}
 		case <-listing.C:
@@ -97,6 +97,12 @@ func (s *scan) run(ctx context.Context) {
 			s.costs.restFromListing(ctx)
 		}
 	}
+}
+
+// lookAtPlace looks whether the outbox is where it was, and asks again for notifications that no longer come. It reports
+// whether entries may have come unseen.
+func (s *scan) lookAtPlace() bool {
+	return s.checkPlace() || s.notify.silent && !s.Away.Load() && s.subscribe()
 }
 
 // trouble reports an overflow or a fault of the notifications. A listing follows either.

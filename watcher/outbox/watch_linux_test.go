@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
@@ -66,6 +67,21 @@ func TestADirectoryThatWasMovedAndIsBackIsWatched(t *testing.T) {
 		t.Fatal("nothing is watched")
 	}
 	dir := s.Dir.Path()
+	stray := filepath.Join(dir, "stray")
+	for _, err := range []error{os.WriteFile(stray, nil, 0o600), os.Remove(stray)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for event := range s.notify.events() {
+		s.event(t.Context(), event)
+		if event.Has(fsnotify.Remove) {
+			break
+		}
+	}
+	if s.notify.silent || s.lookAtPlace() {
+		t.Error("a file that is gone ends the notifications")
+	}
 	for _, err := range []error{os.Rename(dir, dir+".away"), os.Rename(dir+".away", dir)} {
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +91,7 @@ func TestADirectoryThatWasMovedAndIsBackIsWatched(t *testing.T) {
 	if !s.notify.silent {
 		t.Error("the scan believes that the notifications go on")
 	}
-	if !s.subscribe() || s.notify.silent {
+	if !s.lookAtPlace() || s.notify.silent {
 		t.Fatal("it is not watched again")
 	}
 	if err := s.Dir.Publish("cancel_s1", []byte("x")); err != nil {

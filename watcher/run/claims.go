@@ -101,8 +101,8 @@ func (c *claims) movedTogether(r *Run, held *workspace.Held) *delegation.Refusal
 func (own *claim) isSure(r *Run) bool { return own.mine || r.Standing().Phase.IsReleased() }
 
 // meets returns the runs of other subagents whose workspaces now contain this run's workspace, lie in it, or are the
-// same directory. A parent can move a directory out of our sight: then its run meets every run of its own outbox. It is
-// in no other parent's way, who could not move it back.
+// same directory. If a parent moves a directory out of our sight, its run meets every run of its own outbox. It does not
+// hold up other parents, who could not move it back.
 func (c *claims) meets(r *Run, held *workspace.Held) (met []*Run) {
 	for other, theirs := range c.holders(r) {
 		above, err := theirs.Above()

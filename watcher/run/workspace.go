@@ -152,7 +152,8 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 	return warnings, found.Stopped
 }
 
-// noteSize notes how large the workspace is. A look that did not see all of it only makes it larger: a child can hide what it leaves.
+// noteSize notes how large the workspace is. A look at a part of it only makes it larger, because a child can hide what it
+// leaves.
 func (p *workplace) noteSize(found tree.Findings) {
 	if found.Whole() {
 		p.bytes = found.Bytes

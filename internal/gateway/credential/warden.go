@@ -163,7 +163,8 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 // maxRoots bounds the certificates of a route, in bytes.
 const maxRoots = 1 << 20
 
-// ReadRoots reads the certificates that a route trusts, unless another user could replace them: who is in them gets the credential.
+// ReadRoots reads the certificates that a route trusts. It refuses a file that another user could replace: the gateway
+// sends the credential to every server that these certificates vouch for.
 func ReadRoots(r *route.Route) ([]byte, error) { return trust.Places().ReadFile(r.Roots, maxRoots) }
 
 // enter counts a question about a route, and refuses it above maxOfRoute. A file may be at a place where reading hangs.

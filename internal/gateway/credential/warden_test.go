@@ -107,6 +107,24 @@ func TestAWardenReadsNothingElse(t *testing.T) {
 	}
 }
 
+// TestAWardenReadsRoots, but none that another user could replace.
+func TestAWardenReadsRoots(t *testing.T) {
+	r := &route.Route{Name: "a", Roots: written(t, "roots")}
+	access := accessTo(t, r)
+	if text, err := access.Roots(t.Context(), "a"); err != nil || string(text) != "roots" {
+		t.Errorf("they are %q, %v", text, err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("NOTHING MORE WAS TRIED: only root gives directories away")
+	}
+	if err := os.Chown(filepath.Dir(r.Roots), 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := access.Roots(t.Context(), "a"); err == nil {
+		t.Errorf("below a directory of another user they are %q", text)
+	}
+}
+
 // TestAWardenKeepsALogin: new tokens are in its file, and nothing else of it is another one. Nobody else trades meanwhile.
 func TestAWardenKeepsALogin(t *testing.T) {
 	path := written(t, claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)))

@@ -74,8 +74,8 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	return nil
 }
 
-// chatLengths returns the members that bound a chat's answer. Few servers of this dialect read max_completion_tokens, so
-// with others it counts only beside max_tokens.
+// chatLengths returns the members that bound a chat's answer. api.openai.com reads max_completion_tokens. Few other
+// servers of this dialect do, so for them it counts only beside max_tokens.
 func (r *Route) chatLengths(body object) ([]string, error) {
 	bound, err := body.getCount("max_tokens")
 	if bound > 0 || r.Upstream.Host == "api.openai.com" {

@@ -56,10 +56,8 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	}
 	exit := exitWith(end.Code)
 	exit.OutOfMemory = end.Memory == runfile.MemoryKilled
-	exit.StartedAt, exit.FinishedAt, exit.FinishedIn = started, time.Now().Round(0), boot.Now()
-	if late := exit.FinishedIn.Up - end.Up; end.Up > 0 && late > 0 { // this process may have stood still since
-		exit.FinishedAt, exit.FinishedIn = exit.FinishedAt.Add(-late), exit.FinishedIn.Add(-late)
-	}
+	exit.StartedAt = started
+	exit.FinishedAt, exit.FinishedIn = finished(end.Up, time.Now().Round(0), boot.Now())
 	if !a.box.exit.CompareAndSwap(nil, &exit) {
 		return *a.box.exit.Load(), true
 	}
@@ -67,6 +65,16 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 		a.reach.Log.Warn("the end of a sandbox could not be noted; after a restart its engine's word counts", "container", a.handle.ID, "error", err)
 	}
 	return exit, true
+}
+
+// finished returns the time of an end at up, by two clocks. This process may look much later, because it stood still. If
+// the mark has no time, or one that is still to come, the end counts as now.
+func finished(up time.Duration, now time.Time, moment boot.Moment) (time.Time, boot.Moment) {
+	late := max(0, moment.Up-up)
+	if up == 0 {
+		late = 0
+	}
+	return now.Add(-late), moment.Add(-late)
 }
 
 // A sandbox has only one end, also for the next launcher; the engine would tell it with other times. So the end that
