@@ -210,7 +210,7 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(large, []byte("version: 1\n#"+strings.Repeat("x", maxFile)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(launchers.All, large); err == nil || err.Error() != large+": is larger than 1MiB" {
+	if _, _, err := Load(launchers.All, large); err == nil || err.Error() != "read the configuration: "+large+" is larger than 1048576 bytes" {
 		t.Errorf("a large file: %v", err)
 	}
 	good := filepath.Join(dir, "good.yaml")

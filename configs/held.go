@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,12 +59,8 @@ func HeldState(dir string) error {
 
 // readHeld reads the configuration, unless another user could replace it.
 func readHeld(path string) ([]byte, error) {
-	file, err := trust.Places().OpenFile(path)
-	if err != nil {
-		return nil, ofFile(path, err)
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxFile+1))
+	text, err := trust.Places().ReadFile(path, maxFile)
+	return text, ofFile(path, err)
 }
 
 // checkHeld reports places that the watcher obeys and that another user could replace.

@@ -70,10 +70,6 @@ func parse(launchers launcher.List, r *report, data []byte, host host) (Config, 
 // readDocument returns the only document of the file. It refuses everything that could give the text another meaning
 // than it seems to have. After a problem it returns nil.
 func readDocument(r *report, data []byte) *yaml.Node {
-	if len(data) > maxFile {
-		r.problem("", "is larger than %s", showSize(maxFile))
-		return nil
-	}
 	var document, next yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	switch err := decoder.Decode(&document); {
