@@ -45,7 +45,11 @@ func (r *Route) Closing(e Exchange, most int64) (Exchange, error) {
 	if body, err = parseDocument(e.Body); err != nil {
 		return e, err
 	}
-	return e, r.judgeOutput(body, e.over, &e)
+	err = r.judgeOutput(body, e.over, &e)
+	if err == nil && most > 0 && (e.MaxOutput == 0 || e.MaxOutput > most) {
+		err = errNoClosing // the answer could be longer than what is reserved for it
+	}
+	return e, err
 }
 
 // withoutTools forbids the model to call tools. The tools stay in the request, because earlier calls in the
@@ -114,14 +118,15 @@ func (r *Route) shorter(e Exchange, body object, most int64, change edits) (edit
 	case e.API == OpenAIResponses:
 		return append(change, edit{"max_output_tokens", count(most)}), nil
 	case e.API == OpenAIChat:
-		keys, err := r.chatLengths(body)
-		keys = slices.DeleteFunc(keys, func(key string) bool { return body.get(key) == nil })
-		if len(keys) == 0 {
+		known, err := r.chatLengths(body)
+		if !slices.ContainsFunc(known, func(key string) bool { return body.get(key) != nil }) {
 			err = errors.New("servers of this API differ in the name of an answer's length, and the request has none that this one is known to read")
 		}
 		n, err2 := body.getCount("n")
-		for _, key := range keys {
-			change = append(change, edit{key, count(most / max(n, 1))})
+		for _, key := range allChatLengths { // the server may read one that is not known
+			if body.get(key) != nil {
+				change = append(change, edit{key, count(most / max(n, 1))})
+			}
 		}
 		return change, errors.Join(err, err2)
 	case e.API == Google:

@@ -46,6 +46,13 @@ func TestClosing(t *testing.T) {
 			"compatible", "/v1/chat/completions", `{"model":"m","max_tokens":9000,"max_completion_tokens":8000,"messages":[{"role":"user","content":"x"}]}`, 4000,
 			`{"model":"m","max_tokens":4000,"max_completion_tokens":4000,"messages":[{"role":"user","content":"x"},{"role":"user","content":` + words + `}]}`,
 		},
+		"chat with a length of no tokens": {
+			"compatible", "/v1/chat/completions", `{"model":"m","max_tokens":0,"max_completion_tokens":100000,"messages":[{"role":"user","content":"x"}]}`, 4000,
+			`{"model":"m","max_tokens":4000,"max_completion_tokens":4000,"messages":[{"role":"user","content":"x"},{"role":"user","content":` + words + `}]}`,
+		},
+		"more choices than tokens": {
+			"compatible", "/v1/chat/completions", `{"model":"m","n":9,"max_tokens":100,"messages":[{"role":"user","content":"x"}]}`, 8, "",
+		},
 		"chat without a length": {"compatible", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, 4000, ""},
 		"chat with functions": {
 			"compatible", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}],"functions":[{"name":"f"}]}`, 0,

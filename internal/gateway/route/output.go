@@ -74,14 +74,16 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	return nil
 }
 
+var allChatLengths = []string{"max_tokens", "max_completion_tokens"}
+
 // chatLengths returns the members that bound a chat's answer. api.openai.com reads max_completion_tokens. Few other
 // servers of this dialect do, so for them it counts only beside max_tokens.
 func (r *Route) chatLengths(body object) ([]string, error) {
 	bound, err := body.getCount("max_tokens")
 	if bound > 0 || r.Upstream.Host == "api.openai.com" {
-		return []string{"max_tokens", "max_completion_tokens"}, err
+		return allChatLengths, err
 	}
-	return []string{"max_tokens"}, err
+	return allChatLengths[:1], err
 }
 
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.
