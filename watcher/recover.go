@@ -259,23 +259,28 @@ func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Ru
 	return err
 }
 
-// stuckOutboxes are outboxes in which a response could not be written.
-type stuckOutboxes map[string]bool
+// stuckOutboxes count the responses that could not be written in each outbox.
+type stuckOutboxes map[string]int
 
-// respondToEnded publishes the response of a run that ended under an earlier watcher. It does not try to if an earlier
-// response could not be written in the same outbox: a parent can plant files where any number of responses belong, and
-// all outboxes wait here. The outbox's own listings write what it still owes.
+// mostStuck bounds these tries: a parent can plant files where any number of responses belong, and all outboxes wait.
+const mostStuck = 16
+
+// respondToEnded publishes the response of a run that ended under an earlier watcher. It tries no more in an outbox
+// that is stuck. The outbox's own listings write what it still owes, or after a stop the next start does.
 func (w *Watcher) respondToEnded(ctx context.Context, box *outbox.Outbox, record journal.Run, stuck stuckOutboxes) error {
-	if !stuck[record.Outbox] {
+	if stuck[record.Outbox] < mostStuck {
 		answered, err := w.respondToRecord(ctx, box, record.Key)
-		stuck[record.Outbox] = !answered
+		if err == nil && !answered {
+			stuck[record.Outbox]++
+		}
 		return err
 	}
 	w.endOutput(box, record)
-	if box.Misses(record.FileName) { // no listing finds it
-		return w.journal.NoteAnswered(ctx, record.Key)
+	there, err := box.StillThere(record.FileName, record.Reading())
+	if there || err != nil || box.Dir.Alive() != nil {
+		return nil //nolint:nilerr // the response is still owed
 	}
-	return nil
+	return w.noteAnswered(ctx, record.Key) // no listing would find it
 }
 
 // respondToRecord publishes the response of a run that ended under an earlier watcher. It returns false if the response
@@ -295,8 +300,12 @@ func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key s
 			return false, nil
 		}
 	}
+	return true, w.noteAnswered(ctx, key)
+}
+
+func (w *Watcher) noteAnswered(ctx context.Context, key string) error {
 	crash.At("recover.answered")
-	return true, w.journal.NoteAnswered(ctx, key)
+	return w.journal.NoteAnswered(ctx, key)
 }
 
 // boxOf returns the served outbox with this id, or nil.

@@ -177,7 +177,7 @@ func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	t.Cleanup(func() { config.Journal.Close() })
 	w := New(config)
 	d.must(outbox.Identify(t.Context(), w.journal, w.boxes, (*outbox.Outbox).Directory))
-	stuck := stuckOutboxes{}
+	stuck := stuckOutboxes{records[0].Outbox: mostStuck - 1}
 	for _, r := range records {
 		d.must(w.journal.Move(t.Context(), r.Key, r.State, delegation.StateEnded, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now()}))
 		d.must(w.respondToEnded(t.Context(), w.boxes[0], r, stuck))
@@ -198,11 +198,12 @@ func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	if !d.exists("response_s2.json") {
 		t.Error("nothing is shown: the second one cannot be written either")
 	}
+	d.must(w.respondToEnded(t.Context(), w.boxes[0], records[0], stuck))
 	gone := records[0]
 	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || r.Answered {
 		t.Errorf("nothing is shown: the first one is answered already: %v", err)
 	}
-	gone.FileName = "request_gone.json"
+	d.must(os.Rename(filepath.Join(d.outbox, "request_s2.json"), filepath.Join(d.outbox, gone.FileName))) // another request of that name
 	d.must(w.respondToEnded(t.Context(), w.boxes[0], gone, stuck))
 	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || !r.Answered {
 		t.Errorf("a response that nobody waits for is owed for ever: %v", err)

@@ -61,7 +61,7 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 // always belongs to this run, whatever the times of the files say, because older sentinels were removed when the host
 // first saw the request. Check does not compare contents; Watch does that when it reads the file.
 func (a *Admission) Check() delegation.Reason {
-	if a.box.Misses(a.file) {
+	if a.box.misses(a.file) {
 		return delegation.ReasonClientGone
 	}
 	named := a.box.hasCancel(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))

@@ -10,8 +10,9 @@ import (
 // parent has moved the directory. Then listings find everything a little later, and the scan asks the kernel again twice
 // a second.
 type notifications struct {
-	from   *fsnotify.Watcher // nil if the kernel gave none
-	silent bool              // the kernel sends none now
+	from    *fsnotify.Watcher // nil if the kernel gave none
+	silent  bool              // the kernel sends none now
+	refused bool              // the kernel gave none when the scan asked last
 }
 
 func (n *notifications) events() <-chan fsnotify.Event {
@@ -36,7 +37,7 @@ func (n *notifications) close() {
 
 // subscribe asks the kernel for the notifications of a directory, in the place of those that it had before.
 func (n *notifications) subscribe(path string) (err error) {
-	n.silent = true
+	defer func() { n.silent, n.refused = err != nil, err != nil }()
 	if n.from == nil {
 		if n.from, err = fsnotify.NewWatcher(); err != nil {
 			n.from = nil
@@ -44,9 +45,7 @@ func (n *notifications) subscribe(path string) (err error) {
 		}
 	}
 	_ = n.from.Remove(path) // the earlier subscription may have ended by itself
-	err = n.from.Add(path)
-	n.silent = err != nil
-	return err
+	return n.from.Add(path)
 }
 
 // endBy notes that an event ended the notifications, because the directory itself was moved or removed.
@@ -57,7 +56,7 @@ func (n *notifications) endBy(event fsnotify.Event, dir string) {
 // subscribe asks for the outbox's notifications and reports whether they come. Of several failures in a row it logs the
 // first.
 func (s *scan) subscribe() bool {
-	before := s.notify.silent
+	before := s.notify.refused
 	err := s.notify.subscribe(s.Dir.Path())
 	if err != nil && !before {
 		s.trouble(err)

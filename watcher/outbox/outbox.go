@@ -76,8 +76,8 @@ func (o *Outbox) there(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Misses reports whether an entry is gone. If the directory itself is gone from its path, it returns false.
-func (o *Outbox) Misses(name string) bool {
+// misses reports whether an entry is gone. If the directory itself is gone from its path, it returns false.
+func (o *Outbox) misses(name string) bool {
 	_, err := o.Dir.Stat(name)
 	return errors.Is(err, fs.ErrNotExist) && o.Dir.Alive() == nil
 }

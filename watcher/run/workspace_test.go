@@ -12,7 +12,9 @@ import (
 // TestTheSizeOfAWorkspace: a look at a part of it only makes it larger, because a child can hide what it leaves.
 func TestTheSizeOfAWorkspace(t *testing.T) {
 	whole := func(n int64) tree.Findings { return tree.Findings{Usage: tree.Usage{Bytes: n}} }
-	part := func(n int64) tree.Findings { return tree.Findings{Usage: tree.Usage{Seen: tree.Seen{Missed: 1}, Bytes: n}} }
+	part := func(n int64) tree.Findings {
+		return tree.Findings{Usage: tree.Usage{Seen: tree.Seen{Missed: 1}, Bytes: n}}
+	}
 	p := &workplace{held: &workspace.Held{}}
 	for i, look := range []struct {
 		found tree.Findings
