@@ -94,7 +94,7 @@ var stories = map[string]*story{
 		done:   ends(delegation.StatusCancelled, delegation.ReasonCancelled),
 	},
 	"run.forced": {
-		during: unstoppable, after: mended, done: ends(delegation.StatusCancelled, delegation.ReasonCancelled),
+		during: unstoppable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"follow.forced": {
 		during: unwatchable, after: mended, done: ends(delegation.StatusCancelled, delegation.ReasonCancelled),

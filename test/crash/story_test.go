@@ -208,12 +208,11 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
 }
 
-// unstoppable is a run that is cancelled, but neither engine nor keeper ends it or tells its end.
+// unstoppable is a run that has reached its deadline, and that neither engine nor keeper ends, and whose end they do not tell.
 func unstoppable(s *scene) {
 	s.Helper()
-	submit(long)(s)
+	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 15}) // what is to be wrong is so before that
 	s.Says(s.ask, "hello")
-	defer s.Touch("cancel_s1")
 	if s.proxy != nil {
 		release := s.proxy.Delay("POST containers/ID/wait")
 		s.refuse("POST containers/ID/kill")
@@ -233,7 +232,10 @@ func unwatchable(s *scene) {
 	s.Says(s.ask, "hello")
 	defer s.Touch("cancel_s1")
 	if s.proxy != nil {
+		alive := s.proxy.Answer("POST containers/ID/kill", http.StatusInternalServerError) // the output would show its end
 		s.refuse("POST containers/ID/wait")
+		follows := s.mend
+		s.mend = func() { alive(); follows() }
 		return
 	}
 	id := s.Sandbox().ID
