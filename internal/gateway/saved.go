@@ -88,8 +88,11 @@ func (g *Gateway) Restore() error {
 
 func (g *Gateway) restore(id string) error {
 	raw, err := os.ReadFile(g.specFile(id))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if err != nil { // such as too many open files
+		return fmt.Errorf("%w: %w", errNotNow, err)
 	}
 	var s saved
 	if err := json.Unmarshal(raw, &s); err != nil {

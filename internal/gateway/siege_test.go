@@ -253,3 +253,28 @@ func TestADoorThatCannotBeOpenedNow(t *testing.T) {
 	}
 	r.g.Shut(ended)
 }
+
+// TestADoorThatCannotBeReadNow is not forgotten. Children that come back at once may have used up the gateway's descriptors.
+func TestADoorThatCannotBeReadNow(t *testing.T) {
+	r := newRig(t)
+	r.open(spec("run"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.g.Shut(ended)
+	file := r.g.specFile("run")
+	if err := errors.Join(os.Rename(file, r.dir+"/aside"), os.Mkdir(file, 0o700)); err != nil { // also root cannot read it
+		t.Fatal(err)
+	}
+	r.g = r.gateway()
+	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 0 {
+		t.Fatalf("%v, %d doors", err, len(r.g.Doors()))
+	}
+	if err := errors.Join(os.Remove(file), os.Rename(r.dir+"/aside", file)); err != nil {
+		t.Fatal("the door is forgotten:", err)
+	}
+	r.g = r.gateway()
+	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 1 {
+		t.Errorf("at the next start: %v, %d doors", err, len(r.g.Doors()))
+	}
+	r.g.Shut(ended)
+}
