@@ -35,8 +35,8 @@ type SpawnOptions struct {
 	Fill func(ctx context.Context, workspace NewWorkspace) error
 	// Made is called if Spawn has just made a default workspace and there is no Fill, before the child is asked for.
 	Made func(subagentID string) error
-	// Again is called before the request is written, if the child's workspace existed before. answer is the path of the
-	// answer in it. If Again fails, Spawn writes no request. It is the place for patch.CheckAnswer.
+	// Spawn calls Again before it writes the request, if the child's workspace existed before. answer is the answer's path
+	// in the workspace. If Again fails, Spawn writes no request. Callers pass patch.CheckAnswer.
 	Again func(workspace *os.Root, answer string) error
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up. By
 	// default it is the profile's.

@@ -122,8 +122,8 @@ func (r *Run) again(call func(workspace *os.Root, answer string) error) error {
 	return call(root, r.answer)
 }
 
-// NewWorkspace is an empty default workspace that Fill fills. Spawn moves it to Path when Fill has returned; until then
-// only Root leads to it.
+// NewWorkspace is the empty workspace that Fill gets. Spawn moves it to Path after Fill; until then Fill reaches it only
+// through Root.
 type NewWorkspace struct {
 	SubagentID string
 	Path       string
@@ -151,8 +151,7 @@ const (
 	// fillingPrefix begins the name of a directory beside the workspaces in which a client fills a new one; the
 	// subagent's id follows. No id begins with a dot, so no subagent has this directory as its workspace.
 	fillingPrefix = ".torno-filling-"
-	// maxFilling is much longer than a client needs to fill a workspace. What is older was left by a client that was
-	// killed.
+	// A client fills a workspace in much less time than maxFilling. A killed client has left what is older.
 	maxFilling = 24 * time.Hour
 )
 

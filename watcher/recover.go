@@ -276,11 +276,10 @@ func (w *Watcher) respondToEnded(ctx context.Context, box *outbox.Outbox, record
 		return err
 	}
 	w.endOutput(box, record)
-	there, err := box.StillThere(record.FileName, record.Reading())
-	if there || err != nil || box.Dir.Alive() != nil {
-		return nil //nolint:nilerr // the response is still owed
+	if there, err := box.StillThere(record.FileName, record.Reading()); !there && err == nil && box.Dir.Alive() == nil {
+		return w.noteAnswered(ctx, record.Key) // its request is gone or was replaced, so no listing would find it
 	}
-	return w.noteAnswered(ctx, record.Key) // no listing would find it
+	return nil // it is still owed
 }
 
 // respondToRecord publishes the response of a run that ended under an earlier watcher. It returns false if the response

@@ -203,7 +203,7 @@ func TestOnePlantedAnswerHoldsUpNoOther(t *testing.T) {
 	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || r.Answered {
 		t.Errorf("nothing is shown: the first one is answered already: %v", err)
 	}
-	d.must(os.Rename(filepath.Join(d.outbox, "request_s2.json"), filepath.Join(d.outbox, gone.FileName))) // another request of that name
+	d.must(os.Rename(filepath.Join(d.outbox, "request_s2.json"), filepath.Join(d.outbox, gone.FileName))) // its parent replaces the request
 	d.must(w.respondToEnded(t.Context(), w.boxes[0], gone, stuck))
 	if r, err := w.journal.Get(t.Context(), gone.Key); err != nil || !r.Answered {
 		t.Errorf("a response that nobody waits for is owed for ever: %v", err)

@@ -41,8 +41,8 @@ func EndMark(token string, end End) []byte {
 	return fmt.Appendf(nil, "%s%s %03d %c %019d\n", marks[0].begins, token, end.Code, end.Memory, end.Up)
 }
 
-// marks are the marks that an Ending recognises: the one of today, and the one of an init that an older version has
-// started, which has no time. A mark is recognised without its newline, because a log may have lost that.
+// An Ending recognises two marks: the one that init writes today, and the one without a time that older inits wrote. It
+// does not need the newline, because a log may have lost it.
 var marks = [...]struct {
 	begins string
 	size   int

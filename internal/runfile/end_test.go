@@ -25,7 +25,7 @@ func TestAnEndIsSeenHoweverItComes(t *testing.T) {
 	}
 }
 
-// seen checks that a mark behind what was said is recognised, and that nothing of either is lost or shown.
+// seen fails the test unless an Ending recognises the mark and passes on exactly what was said before it.
 func seen(t *testing.T, token, said, mark string, end runfile.End) {
 	t.Helper()
 	whole := []byte(said + mark)

@@ -31,9 +31,9 @@ type path struct {
 	Strange foreign `json:"untrusted_why,omitzero"`
 }
 
-// These are sizes in bytes of JSON: maxPathRoom of a path that may be cut, maxWholeRoom of a path that is shown whole
-// or not at all, and maxPathsRoom of a list. A child cannot hide a path that runs by itself behind many others, because
-// apply does not write such a path unless allow names it.
+// Bounds in bytes of JSON: a path that may be cut gets maxPathRoom, a path that must be whole gets maxWholeRoom, and a
+// list gets maxPathsRoom. A child cannot hide a path that runs by itself behind many others, because apply does not write
+// such a path unless allow names it.
 const (
 	maxPathRoom  = 1000
 	maxWholeRoom = 5000

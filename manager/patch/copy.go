@@ -15,7 +15,8 @@ import (
 	"torno/internal/beneath"
 )
 
-// Destination is a new and empty workspace that a copy fills. The client may move it to Path later, so the copy uses Root.
+// Destination is the new, empty workspace that Copy fills. Copy writes through Root, because the client may move the
+// workspace to Path later.
 type Destination struct {
 	Subagent string
 	Path     string // as the parent and the child's record see it
@@ -183,8 +184,8 @@ type Given interface {
 	AnswerOf(id string) string
 }
 
-// NoteGiven records what the host gave a child whose workspace the host made, unless that is already recorded. Call it
-// early, because the host may remove its own copy. If several clients call it at once, one of them writes the record.
+// NoteGiven records what the host put into a child's workspace. It does nothing if the store has that record already.
+// Call it early, because the host may remove its own copy. If several clients call it at once, one writes the record.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
 	if s.hasNoted(id, path, workspace) {
 		return nil
@@ -212,7 +213,7 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
 
-// hasNoted reports whether the store has a record of what the host put into this workspace.
+// hasNoted reports whether the store already has the record of this workspace.
 func (s *Store) hasNoted(id, path string, workspace *os.Root) bool {
 	base, err := s.Base(id)
 	return err == nil && base.Workspace == path && base.IsOf(workspace)

@@ -96,7 +96,7 @@ func TestAHostGivesMoreThanOneLookReads(t *testing.T) {
 	}
 }
 
-// looking is a host that calls meanwhile when a client first asks for a base.
+// looking acts as a host. When a client first asks it for a base, it calls meanwhile.
 type looking struct {
 	dir       string
 	meanwhile func()

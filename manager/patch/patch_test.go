@@ -187,8 +187,8 @@ func TestTheAnswerIsNoChange(t *testing.T) {
 	}
 }
 
-// TestNothingIsInTheAnswersPlace: init moves away what it finds at the path of a child's answer. So a request is refused if a file of the
-// parent or of the child is there.
+// TestNothingIsInTheAnswersPlace: if a file lies at the path of a child's answer, the client refuses the request, because init would move
+// the file away.
 func TestNothingIsInTheAnswersPlace(t *testing.T) {
 	for path, there := range map[string]bool{"answer.txt": true, "Answer.TXT": true, "answer.txt.previous": true, "answer.txt.whole/x": true, "sub/answer.txt": false, "answer.txt.old": false} {
 		s := newScene(t, nil)

@@ -17,7 +17,7 @@ import (
 
 const askedName = "asked.json"
 
-// requests is the record of the requests that a parent has sent to a child.
+// requests is the content of asked.json: a child's newest request, and the answers of all its requests.
 type requests struct {
 	Last    string   `json:"last_request_id"`
 	Answers []string `json:"answers"` // the paths of the answers of all requests, in the workspace
@@ -78,7 +78,7 @@ func isAnswerOf(p, answer string) bool {
 	return is && answer != "" && slices.Contains(answerSuffixes, suffix)
 }
 
-// answerSuffixes are what init adds to an answer's name: nothing for the answer itself, the others for the files beside it.
+// Init adds one of these suffixes to an answer's name for each file beside the answer. The answer itself has none.
 var answerSuffixes = []string{"", delegation.WholeSuffix, delegation.PreviousSuffix, delegation.WholeSuffix + delegation.PreviousSuffix}
 
 // answerThere refuses to put a child's answer where something else is. Init would move that aside before the child
@@ -104,7 +104,7 @@ func CheckAnswer(state, outbox, id, answer string, workspace *os.Root) error {
 	defer root.Close()
 	base, err := (&Store{root: root}).Base(id)
 	if err != nil || answer == "" || !base.IsOf(workspace) || slices.Contains(base.answers(), answer) {
-		return nil // without a record diff and apply refuse, so nobody takes the answer for the child's work
+		return nil // diff and apply refuse to work without a record, so they cannot take the answer for the child's work
 	}
 	dir, err := beneath.Dir(workspace, filepath.Dir(answer))
 	if isAbsent(err) {

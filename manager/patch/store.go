@@ -112,7 +112,7 @@ func apart(path, outbox string) error {
 // Close closes the store.
 func (s *Store) Close() error { return s.root.Close() }
 
-// maxAlive is much longer than a client needs for a copy or a diff. What is older was left by a client that was killed.
+// A client makes a copy or a diff in much less time than maxAlive. A killed client has left what is older.
 const maxAlive = 24 * time.Hour
 
 // sweep removes staged files that a killed client left behind.

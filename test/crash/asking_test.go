@@ -19,7 +19,8 @@ printf '%s%s%s\n' '{"type":"control_request","request_id":"q","request":{"subtyp
 read -r answer; printf '%s\n' "$answer" >>answers
 printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}'; while read -r answer; do printf '%s\n' "$answer" >>answers; done`
 
-// withAsking adds profiles whose agent asks. "may" is approved by their policy, and what nobody decides is denied soon, or after the test.
+// withAsking adds two profiles whose agent asks for approval. Their policy approves "may". A question that nobody decides expires soon in
+// asks, and after the test in waits.
 func withAsking(p *house.Plan) {
 	p.Top = `gateway: {routes: {claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}}}`
 	for name, expires := range map[string]string{"asks": "5s", "waits": "4m"} {

@@ -208,7 +208,7 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
 }
 
-// unstoppable is a run that has reached its deadline, and that neither engine nor keeper ends, and whose end they do not tell.
+// unstoppable starts a run. The engine or the keeper does not end it at its deadline, and does not tell its end.
 func unstoppable(s *scene) {
 	s.Helper()
 	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 15}) // what is to be wrong is so before that

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,10 +69,8 @@ func TestADirectoryThatWasMovedAndIsBackIsWatched(t *testing.T) {
 	}
 	dir := s.Dir.Path()
 	stray := filepath.Join(dir, "stray")
-	for _, err := range []error{os.WriteFile(stray, nil, 0o600), os.Remove(stray)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(os.WriteFile(stray, nil, 0o600), os.Remove(stray)); err != nil {
+		t.Fatal(err)
 	}
 	for event := range s.notify.events() {
 		s.event(t.Context(), event)
@@ -82,10 +81,8 @@ func TestADirectoryThatWasMovedAndIsBackIsWatched(t *testing.T) {
 	if s.notify.silent || s.lookAtPlace() {
 		t.Error("a file that is gone ends the notifications")
 	}
-	for _, err := range []error{os.Rename(dir, dir+".away"), os.Rename(dir+".away", dir)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(os.Rename(dir, dir+".away"), os.Rename(dir+".away", dir)); err != nil {
+		t.Fatal(err)
 	}
 	s.event(t.Context(), <-s.notify.events())
 	if !s.notify.silent {

@@ -47,7 +47,7 @@ func (r *Route) Closing(e Exchange, most int64) (Exchange, error) {
 	}
 	err = r.judgeOutput(body, e.over, &e)
 	if err == nil && most > 0 && (e.MaxOutput == 0 || e.MaxOutput > most) {
-		err = errNoClosing // the answer could be longer than what is reserved for it
+		err = errNoClosing // the upstream may answer with more tokens than are reserved
 	}
 	return e, err
 }
@@ -123,7 +123,7 @@ func (r *Route) shorter(e Exchange, body object, most int64, change edits) (edit
 			err = errors.New("servers of this API differ in the name of an answer's length, and the request has none that this one is known to read")
 		}
 		n, err2 := body.getCount("n")
-		for _, key := range allChatLengths { // the server may read one that is not known
+		for _, key := range allChatLengths { // chatLengths leaves one out that some servers read
 			if body.get(key) != nil {
 				change = append(change, edit{key, count(most / max(n, 1))})
 			}

@@ -6,15 +6,18 @@ import (
 	"testing"
 )
 
+// closingCase is a request, the most tokens that its answer may have, and the closing request that it becomes; "" for none.
+type closingCase struct {
+	preset, path, body string
+	most               int64
+	want               string
+}
+
 // TestClosing: the model may call no tool in a closing request, is told so, and its answer is as short as it has to be. Where an API
 // has no such form there is none.
 func TestClosing(t *testing.T) {
 	const words = `"` + lastWords + `"`
-	for name, test := range map[string]struct {
-		preset, path, body string
-		most               int64
-		want               string // "" for none
-	}{
+	for name, c := range map[string]closingCase{
 		"messages": {
 			"anthropic", "/v1/messages", `{"model":"m","max_tokens":9000,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"t","input_schema":{}}],"tool_choice":{"type":"any"}}`, 4000,
 			`{"model":"m","max_tokens":4000,"messages":[{"role":"user","content":"x"},{"role":"user","content":` + words + `}],"tools":[{"name":"t","input_schema":{}}],"tool_choice":{"type":"none"}}`,
@@ -69,30 +72,32 @@ func TestClosing(t *testing.T) {
 		"converse":       {"bedrock", "/model/anthropic.m/converse", `{"messages":[{"role":"user","content":[{"text":"x"}]}]}`, 0, ""},
 		"another vendor": {"bedrock", "/model/other.m/invoke", `{"prompt":"x"}`, 0, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := closingRoute(t, test.preset)
-			e, err := r.Decide(Request{Method: http.MethodPost, Path: test.path, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(test.body)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			closing, err := r.Closing(e, test.most)
-			switch {
-			case test.want == "" && err == nil:
-				t.Errorf("there is one: %s", closing.Body)
-			case test.want == "":
-			case err != nil || string(closing.Body) != test.want:
-				t.Errorf("%v\n%s, want\n%s", err, closing.Body, test.want)
-			case test.most > 0 && closing.MaxOutput != test.most:
-				t.Errorf("its answer may have %d tokens", closing.MaxOutput)
-			case len(closing.Body) > len(e.Body)+ClosingSize:
-				t.Errorf("it is longer by %d bytes", len(closing.Body)-len(e.Body))
-			}
-			if string(e.Body) == string(closing.Body) || strings.Contains(string(e.Body), lastWords) {
-				if test.want != "" {
-					t.Error("the request itself was changed")
-				}
-			}
-		})
+		t.Run(name, c.check)
+	}
+}
+
+func (c closingCase) check(t *testing.T) {
+	r := closingRoute(t, c.preset)
+	e, err := r.Decide(Request{Method: http.MethodPost, Path: c.path, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(c.body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing, err := r.Closing(e, c.most)
+	switch {
+	case c.want == "" && err == nil:
+		t.Errorf("there is one: %s", closing.Body)
+	case c.want == "":
+	case err != nil || string(closing.Body) != c.want:
+		t.Errorf("%v\n%s, want\n%s", err, closing.Body, c.want)
+	case c.most > 0 && closing.MaxOutput != c.most:
+		t.Errorf("its answer may have %d tokens", closing.MaxOutput)
+	case len(closing.Body) > len(e.Body)+ClosingSize:
+		t.Errorf("it is longer by %d bytes", len(closing.Body)-len(e.Body))
+	}
+	if string(e.Body) == string(closing.Body) || strings.Contains(string(e.Body), lastWords) {
+		if c.want != "" {
+			t.Error("the request itself was changed")
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"torno/internal/gateway/credential"
 	"torno/internal/gateway/setup"
+	"torno/test/missing"
 )
 
 func TestOpen(t *testing.T) {
@@ -26,7 +27,7 @@ func TestOpen(t *testing.T) {
 // TestRootsOfAnother: a user who can replace a route's certificates can make the gateway send the credential to a server of their own.
 func TestRootsOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOTHING WAS TRIED: only root gives directories away")
+		missing.Skip(t, "only root gives directories away")
 	}
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()

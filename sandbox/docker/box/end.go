@@ -67,8 +67,8 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	return exit, true
 }
 
-// finished returns the time of an end at up, by two clocks. This process may look much later, because it stood still. If
-// the mark has no time, or one that is still to come, the end counts as now.
+// finished returns the time of an end on both clocks. Init's mark says up. This process may read the mark much later,
+// because it stood still. If up is 0 or in the future, finished returns now.
 func finished(up time.Duration, now time.Time, moment boot.Moment) (time.Time, boot.Moment) {
 	late := max(0, moment.Up-up)
 	if up == 0 {
