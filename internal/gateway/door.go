@@ -43,49 +43,73 @@ type Tally struct {
 
 // door is the way out of one run's sandbox.
 type door struct {
-	g        *Gateway
-	id       string
-	until    boot.Moment
-	listener net.Listener
-	ctx      context.Context // ends when the door closes
-	cancel   context.CancelFunc
-	bodies   memory
-	slots    chan struct{} // one per connection
-	running  sync.WaitGroup
-	record   *recorder // nil if the run's profile wants no record
+	g       *Gateway
+	id      string
+	until   boot.Moment
+	ctx     context.Context // ends when the door closes
+	cancel  context.CancelFunc
+	takes   context.Context // ends when the door takes no more requests
+	drains  context.CancelFunc
+	bodies  memory
+	slots   chan struct{} // one per connection
+	running sync.WaitGroup
+	record  *recorder // nil if the run's profile wants no record
 
 	mu       sync.Mutex
+	listener net.Listener // nil until the door listens
 	now      Spec
 	tally    Tally
 	said     map[string]bool // codes that were logged already: each one once per door
 	idle     map[*connection]bool
-	draining bool
 }
 
-// open starts to listen. The caller has locked the gateway.
-func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
-	dir, err := g.directory(spec.ID)
-	if err != nil {
-		return nil, err
+// add makes a door one of the gateway's. The caller has locked the gateway.
+func (g *Gateway) add(d *door) {
+	g.doors[d.id] = d
+	go d.expire()
+}
+
+// listen makes the door's record and socket, and starts to take connections. The caller has locked the gateway.
+func (d *door) listen() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.takes.Err() != nil {
+		return nil
 	}
-	var record *recorder
-	if spec.Record {
-		if record, err = newRecorder(g.Records, spec.ID, func(id string) bool { return g.doors[id] != nil }); err != nil {
-			return nil, err
+	dir, err := d.g.directory(d.id)
+	if err != nil {
+		return err
+	}
+	if d.now.Record {
+		if d.record, err = newRecorder(d.g.Records, d.id, func(id string) bool { return d.g.doors[id] != nil }); err != nil {
+			return err
 		}
 	}
 	// The host's other users cannot enter this directory, so this mode only opens the socket to the child, whatever its
 	// user id.
 	listener, err := socket.Listen(dir, socketName, 0o666)
 	if err != nil {
-		return nil, errors.Join(err, record.close())
+		err = errors.Join(err, d.record.close())
+		d.record = nil
+		return err
 	}
-	d := g.newDoor(spec, until)
-	d.listener, d.record = listener, record
-	g.doors[spec.ID] = d
+	d.listener = listener
 	d.running.Go(func() { d.accept(listener) })
-	go d.expire()
-	return d, nil
+	return nil
+}
+
+// listenLater tries to listen, at growing pauses, until it succeeds, the door closes or the gateway shuts. A door that
+// an earlier gateway opened is its run's only way out.
+func (d *door) listenLater() {
+	for try := 1; retry.Pause(d.takes, retry.Backoff(try)) == nil; try++ {
+		d.g.mu.Lock()
+		err := d.listen()
+		d.g.mu.Unlock()
+		if err == nil {
+			return
+		}
+		retry.Warn(d.g.Log, "open a door again", try, err)
+	}
 }
 
 func (g *Gateway) newDoor(spec Spec, until boot.Moment) *door {
@@ -94,6 +118,7 @@ func (g *Gateway) newDoor(spec Spec, until boot.Moment) *door {
 		tally: Tally{Codes: map[string]int64{}}, said: map[string]bool{}, idle: map[*connection]bool{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.takes, d.drains = context.WithCancel(d.ctx)
 	return d
 }
 
@@ -168,10 +193,8 @@ func (d *door) expire() {
 
 // close cuts off all exchanges under way, and returns when no goroutine of the door runs any more.
 func (d *door) close() {
+	d.drain()
 	d.cancel()
-	if d.listener != nil {
-		d.listener.Close()
-	}
 	d.running.Wait()
 	if err := d.record.close(); err != nil {
 		d.g.Log.Error("the record of a door is incomplete", "door", d.id, "error", err)
@@ -180,12 +203,12 @@ func (d *door) close() {
 
 // drain makes the door take no more requests.
 func (d *door) drain() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drains()
 	if d.listener != nil {
 		d.listener.Close()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.draining = true
 	for c := range d.idle {
 		c.conn.Close()
 	}
@@ -297,5 +320,5 @@ func (d *door) rests(c *connection, resting bool) bool {
 		return true
 	}
 	d.idle[c] = true
-	return !d.draining
+	return d.takes.Err() == nil
 }

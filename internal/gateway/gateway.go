@@ -134,11 +134,13 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 	if err := g.save(spec); err != nil {
 		return Door{}, err
 	}
-	d, err := g.open(spec, untilOf(spec))
-	if err != nil {
+	d := g.newDoor(spec, untilOf(spec))
+	if err := d.listen(); err != nil {
+		d.cancel()
 		g.forget(spec.ID)
 		return Door{}, err
 	}
+	g.add(d)
 	d.expect()
 	return d.show(), nil
 }

@@ -63,7 +63,8 @@ func (g *Gateway) forget(id string) {
 }
 
 // Restore opens the doors of an earlier gateway again. It removes the files of doors whose time is over, or that it
-// cannot read. It also opens a door whose route is gone, because the route may come back.
+// does not understand. It also opens a door whose route is gone, because the route may come back. It reads all files
+// before it opens the first door, because the connections of children that return may use up the descriptors.
 func (g *Gateway) Restore() error {
 	entries, err := os.ReadDir(g.Dir)
 	if err != nil {
@@ -78,38 +79,44 @@ func (g *Gateway) Restore() error {
 		}
 		if err := g.restore(id); err != nil {
 			g.Log.Warn("a door is not opened again", "door", id, "error", err)
-			if !errors.Is(err, errNotNow) {
-				g.forget(id)
-			}
+		}
+	}
+	for id, d := range g.doors {
+		if err := d.listen(); err != nil {
+			g.Log.Warn("a door cannot be opened now; the gateway goes on trying", "door", id, "error", err)
+			d.running.Go(d.listenLater)
 		}
 	}
 	return nil
 }
 
+// restore takes up a door that does not listen yet.
 func (g *Gateway) restore(id string) error {
 	raw, err := os.ReadFile(g.specFile(id))
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
+		return err // the file stays for the next start, because the door's run may live and has no other way out
+	}
+	s, err := parse(id, raw)
+	if err != nil {
+		g.forget(id)
 		return err
 	}
-	if err != nil { // such as too many open files
-		return fmt.Errorf("%w: %w", errNotNow, err)
-	}
-	var s saved
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return err
-	}
-	if err := s.Spec.check(); err != nil {
-		return err
-	}
-	left, known := s.Until.Sub(boot.Now())
-	if s.Spec.ID != id || !known || left <= 0 {
-		return errors.New("its time is over, or the machine has restarted since")
-	}
-	if _, err := g.open(s.Spec, s.Until); err != nil {
-		return fmt.Errorf("%w: %w", errNotNow, err)
-	}
+	g.add(g.newDoor(s.Spec, s.Until))
 	return nil
 }
 
-// errNotNow means that a door stays written down for the next start: its run may still live, and has no other way out.
-var errNotNow = errors.New("it cannot be opened now")
+// parse reads the file of a door. It returns an error if the door must not be opened again.
+func parse(id string, raw []byte) (saved, error) {
+	var s saved
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return saved{}, err
+	}
+	if err := s.Spec.check(); err != nil {
+		return saved{}, err
+	}
+	left, known := s.Until.Sub(boot.Now())
+	if s.Spec.ID != id || !known || left <= 0 {
+		return saved{}, errors.New("its time is over, or the machine has restarted since")
+	}
+	return s, nil
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"torno/internal/gateway/budget"
+	"torno/test/wait"
 )
 
 // TestASentRequestIsNotHeld: a child keeps its answers open. What it had sent is not kept with them: the bound on requests counts
@@ -226,32 +228,63 @@ func TestABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestADoorThatCannotBeOpenedNow is opened by the next start: its run still has it for its only way out.
-func TestADoorThatCannotBeOpenedNow(t *testing.T) {
-	r := newRig(t)
+// blocked returns a rig whose gateway has found an earlier door. Something is in the way of the door's socket.
+func blocked(t *testing.T) (r *rig, socket string) {
+	t.Helper()
+	r = newRig(t)
 	r.open(spec("run"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.g.Shut(ended)
-	socket := filepath.Join(r.dir, "run", socketName)
+	socket = filepath.Join(r.dir, "run", socketName)
 	if err := errors.Join(os.Remove(socket), os.MkdirAll(filepath.Join(socket, "in the way"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	r.g = r.gateway()
-	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 0 {
+	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 1 {
 		t.Fatalf("%v, %d doors", err, len(r.g.Doors()))
 	}
+	return r, socket
+}
+
+// TestADoorThatCannotBeOpenedNow is opened when it can be: its run has no other way out.
+func TestADoorThatCannotBeOpenedNow(t *testing.T) {
+	_, socket := blocked(t)
 	if err := os.RemoveAll(socket); err != nil {
 		t.Fatal(err)
 	}
-	r.g = r.gateway()
-	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 1 {
-		t.Fatalf("at the next start: %v, %d doors", err, len(r.g.Doors()))
-	}
+	wait.Until(t, "the door listens", func() bool {
+		info, err := os.Stat(socket)
+		return err == nil && info.Mode() == fs.ModeSocket|0o666
+	})
 	if status, body, err := say(t, client(t, socket), messages, "hello", false); err != nil || status != http.StatusOK {
 		t.Errorf("%d %s, %v", status, body, err)
 	}
-	r.g.Shut(ended)
+}
+
+// TestADoorThatWaitsCloses with its run, and with the gateway, and does not open later.
+func TestADoorThatWaitsCloses(t *testing.T) {
+	for name, ends := range map[string]func(*rig){
+		"with its run":     func(r *rig) { r.g.Close("run") },
+		"with the gateway": func(r *rig) { r.g.Shut(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, socket := blocked(t)
+			d := r.g.doors["run"]
+			ends(r) // waits for what tries to open it
+			if err := os.RemoveAll(socket); err != nil {
+				t.Fatal(err)
+			}
+			r.g.mu.Lock()
+			defer r.g.mu.Unlock()
+			if err := d.listen(); err != nil || d.listener != nil {
+				t.Errorf("a try under way opens it: %v", err)
+			}
+			if _, err := os.Stat(r.g.specFile("run")); (err == nil) != (name == "with the gateway") {
+				t.Errorf("its file: %v", err)
+			}
+		})
+	}
 }
 
 // TestADoorThatCannotBeReadNow is not forgotten. Children that come back at once may have used up the gateway's descriptors.
