@@ -130,26 +130,3 @@ func TestExchange(t *testing.T) {
 		}
 	}
 }
-
-// TestGroupsOfUsers are those of the host's own files.
-func TestGroupsOfUsers(t *testing.T) {
-	root, err := userOf(0)
-	if err != nil || root.UID != 0 || root.GID != 0 {
-		t.Errorf("root is %+v, %v", root, err)
-	}
-	const nobodys = 1_999_999_999
-	if who, err := userOf(nobodys); err != nil || who.UID != nobodys || who.GID != nobodys || len(who.Groups) > 0 || who.In(0) {
-		t.Errorf("a user without an account is %+v, %v", who, err)
-	}
-	if who, err := withoutAccount(0, "0"); err != nil || who.GID != mounts.NoGroup {
-		t.Errorf("a user without an account, whose number is another's group, is %+v, %v", who, err)
-	}
-}
-
-func BenchmarkUserOf(b *testing.B) {
-	for b.Loop() {
-		if _, err := userOf(1000); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"torno/delegation"
 	"torno/internal/inode"
 	"torno/internal/journal"
+	"torno/test/missing"
 	"torno/test/wait"
 	"torno/watcher/hang"
 	"torno/watcher/workspace"
@@ -257,4 +258,38 @@ func TestAHungFileSystemHoldsOneLook(t *testing.T) {
 		close(back)
 		synctest.Wait()
 	})
+}
+
+// TestACopierHasNoGroupOfItsDirectory: a parent gives workspaces to a group that it is not in, and would read that group's files.
+func TestACopierHasNoGroupOfItsDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		missing.Skip(t, "to give files to others takes root")
+	}
+	top, err := os.MkdirTemp("", "collect") // others may enter it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	const parent = 1_999_999_999
+	for _, group := range []int{0, 1_999_999_998, parent} {
+		place, file := filepath.Join(top, "workspaces"), filepath.Join(top, "file")
+		if err := errors.Join(os.Chmod(top, 0o755), os.MkdirAll(place, 0o755), os.Chown(place, parent, group), os.WriteFile(file, nil, 0o640), os.Chown(file, 0, group)); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := os.Open(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := userOf(dir)
+		if err := errors.Join(err, dir.Close()); err != nil {
+			t.Fatal(err)
+		}
+		err = who.Do(func() error {
+			_, err := os.ReadFile(file)
+			return err
+		})
+		if mine := group == parent; mine != (err == nil) || who.UID != parent {
+			t.Errorf("group %d: %+v reads the file: %v", group, who, err)
+		}
+	}
 }

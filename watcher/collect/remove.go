@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,9 +135,26 @@ func (b *box) place() (*os.File, mounts.User, error) {
 	return place, owner, err
 }
 
+// userOf returns the user who owns a directory, with the groups that this host's files give that user, but never root's
+// group. The directory's group counts only if the user is in it, because an owner can give a directory to other groups,
+// and one whose container runs in group 0 to that group.
 func userOf(dir *os.File) (mounts.User, error) {
 	uid, gid, err := tree.OwnerOf(dir)
-	return mounts.User{UID: uid, GID: gid}, err
+	if err != nil {
+		return mounts.User{}, err
+	}
+	who, err := mounts.UserOf(uid)
+	if err != nil || uid == 0 {
+		return who, err
+	}
+	who.Groups = slices.DeleteFunc(who.Groups, func(group uint32) bool { return group == 0 })
+	switch {
+	case gid != 0 && who.In(gid):
+		who.GID = gid
+	case who.GID == 0:
+		who.GID = mounts.NoGroup
+	}
+	return who, nil
 }
 
 // errOther means that another directory lies there.
