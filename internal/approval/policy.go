@@ -233,9 +233,10 @@ func (c Call) Again() (Rule, bool) {
 	if len(c.Arguments) == 0 {
 		return Rule{}, false
 	}
-	name := saysItself[c.Tool]
-	if text, there := c.argument(name); there && text != "" {
-		return Rule{Tool: c.Tool, Argument: name, Exact: text}, true
+	if name, known := saysItself[c.Tool]; known {
+		if text, there := c.argument(name); there && text != "" {
+			return Rule{Tool: c.Tool, Argument: name, Exact: text}, true
+		}
 	}
 	return Rule{Tool: c.Tool, Whole: string(c.Arguments)}, true
 }

@@ -134,6 +134,9 @@ func TestAgain(t *testing.T) {
 		"another shell": {
 			call(t, "command_execution", map[string]any{"command": "ls", "shell": "/bin/sh -c"}), call(t, "command_execution", map[string]any{"command": "ls", "shell": "/usr/bin/python3 -c"}), Forwarded,
 		},
+		"of a server, with a name that is empty": {
+			call(t, "mcp__db__run", map[string]any{"": "x", "sql": "select"}), call(t, "mcp__db__run", map[string]any{"command": "x", "sql": "drop"}), Forwarded,
+		},
 		"a command that is a list": {call(t, "Bash", map[string]any{"command": []string{"ls"}}), call(t, "Bash", map[string]any{"command": []string{"rm"}}), Forwarded},
 	} {
 		rule, able := c.first.Again()
