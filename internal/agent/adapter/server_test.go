@@ -284,7 +284,8 @@ func TestWhatCodexAsks(t *testing.T) {
 		`/bin/bash -lc "$(id)"`:                 `{"command":"/bin/bash -lc \"$(id)\"","cwd":"/w"}`,
 		`/bin/bash -lc a;id`:                    `{"command":"/bin/bash -lc a;id","cwd":"/w"}`,
 		`bash -lc 'a'`:                          `{"command":"bash -lc 'a'","cwd":"/w"}`,
-		`/usr/bin/python3 -c 'a'`:               `{"command":"a","cwd":"/w","shell":"/usr/bin/python3 -c"}`,
+		`/usr/bin/python3 -c 'a'`:               `{"command":"/usr/bin/python3 -c 'a'","cwd":"/w"}`,
+		`/w/bin/bash -lc ls`:                    `{"command":"/w/bin/bash -lc ls","cwd":"/w"}`,
 		`/bin/ls -l /`:                          `{"command":"/bin/ls -l /","cwd":"/w"}`,
 	} {
 		d := askingDesk(t)

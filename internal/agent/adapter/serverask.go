@@ -3,8 +3,8 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"reflect"
+	"slices"
 
 	"torno/internal/agent"
 )
@@ -61,6 +61,10 @@ func (s *server) asked(l serverLine) []agent.Line {
 	return s.asks.ask(q)
 }
 
+// shells are the programs whose script counts as the command. The model names the program too, and a program of that
+// name in the workspace may do anything.
+var shells = []string{"/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash", "/usr/bin/zsh"}
+
 // command returns the arguments of a request for a shell command. If the command is a shell with -c or -lc, its script
 // alone counts as the command.
 func (p *serverAsked) command() (input json.RawMessage, never string) {
@@ -73,7 +77,7 @@ func (p *serverAsked) command() (input json.RawMessage, never string) {
 		return nil, "it does not say which command"
 	}
 	arguments := object{"command": p.Command.v, "cwd": p.Dir.v}
-	if words, ok := shellWords(p.Command.v); ok && len(words) == 3 && path.IsAbs(words[0]) && (words[1] == "-c" || words[1] == "-lc") {
+	if words, ok := shellWords(p.Command.v); ok && len(words) == 3 && slices.Contains(shells, words[0]) && (words[1] == "-c" || words[1] == "-lc") {
 		arguments["command"], arguments["shell"] = words[2], words[0]+" "+words[1]
 	}
 	if p.Reason.v != "" {
