@@ -113,8 +113,16 @@ func (c *compiler) takeSettings() *delegation.Refusal {
 		}
 	}
 	text, err := json.Marshal(given)
+	var settings agent.Settings
 	if err == nil {
-		_, err = agent.DecodeSettings(text)
+		settings, err = agent.DecodeSettings(text)
+	}
+	if err == nil && c.profile.Approvals != nil && len(settings.Servers) > 0 {
+		return &delegation.Refusal{
+			Code: delegation.CodeInvalid, Field: field + ".mcp_servers",
+			Text: fmt.Sprintf("The agent of the profile %s asks before it uses a tool, but starts MCP servers without asking", c.profile.Name),
+			Hint: "choose a profile without approvals, or leave the servers out",
+		}
 	}
 	if err != nil {
 		return &delegation.Refusal{Code: delegation.CodeInvalid, Field: field, Text: "The settings of the agent cannot be used: " + err.Error(), Hint: "correct them"}

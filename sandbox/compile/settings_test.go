@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/agent"
+	"torno/internal/approval"
 	"torno/sandbox/compile"
 )
 
@@ -30,6 +31,17 @@ func TestSettingsAreAFileOfTheHosts(t *testing.T) {
 		}
 	}
 	t.Errorf("its files are %+v", spec.Files)
+}
+
+// TestNobodyIsAskedAboutAServer, so a request gives none to an agent that asks.
+func TestNobodyIsAskedAboutAServer(t *testing.T) {
+	req := request(t, "hello")
+	policy := bounded("claude")
+	policy.Profiles[0].Agent, policy.Profiles[0].Approvals = "claude", &approval.Policy{}
+	req.YAMLConfig = map[string]any{agent.SettingsKey: map[string]any{"mcp_servers": map[string]any{"x": map[string]any{"command": "/bin/sh"}}}}
+	if refusal := refusalOf(t, req, policy); refusal.Code != delegation.CodeInvalid || refusal.Field != "yaml_config.agent_settings.mcp_servers" {
+		t.Errorf("%+v", refusal)
+	}
 }
 
 // TestNoSettingsAreLeftOut: an agent is not run with less than its parent has asked for.
