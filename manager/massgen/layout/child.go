@@ -7,9 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"torno/delegation"
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -56,6 +55,33 @@ func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
 	return enter(dir, workspaceDir)
 }
 
+// sandboxName is the name of an empty file. It exists if NoteSandbox was called for a child.
+const sandboxName = ".sandbox"
+
+// NoteSandbox records that a child in a sandbox writes into the workspace in the tree.
+func (t *Tree) NoteSandbox(id delegation.SubagentID) error {
+	dir, err := t.child(id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return write(dir, sandboxName, nil)
+}
+
+// HadSandbox reports whether NoteSandbox was called for a child.
+func (t *Tree) HadSandbox(id delegation.SubagentID) (bool, error) {
+	dir, err := t.child(id)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	_, err = dir.Lstat(sandboxName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // WorkspacePath returns the path of the workspace that Workspace makes. The tree lies in the directory above.
 func WorkspacePath(above string, id delegation.SubagentID) string {
 	return filepath.Join(above, subagents, id.String(), workspaceDir)
@@ -92,20 +118,20 @@ func SaveProfile(workspace *os.Root, name string, source []byte) error {
 	return write(here, "SUBAGENT.md", source)
 }
 
-// write replaces a file whole or not at all.
-func write(dir *os.Root, name string, data []byte) (err error) {
-	temp, err := renameio.NewPendingFile(name, renameio.WithRoot(dir), renameio.WithPermissions(0o644))
+// write replaces a file with one that everybody may read.
+func write(dir *os.Root, name string, data []byte) error {
+	draft, err := atomicfile.BeginIn(dir, ".")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, temp.Cleanup()) }()
-	if _, err := temp.Write(data); err != nil {
+	_, err = draft.Write(data)
+	if err = errors.Join(err, draft.Chmod(0o644)); err == nil {
+		err = draft.Put(name, atomicfile.Durable)
+	}
+	if err = errors.Join(err, draft.Drop()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := temp.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return flush(dir)
+	return nil
 }
 
 // link makes a link in a child's directory. It replaces another link. Anything else stays, and is an error.

@@ -95,6 +95,11 @@ func (h *home) order(ctx context.Context, desk *yard, o *order) error {
 	if err := h.register(o); err != nil {
 		return err
 	}
+	if o.own {
+		if err := h.withTree(func(_ *os.Root, tree *layout.Tree) error { return tree.NoteSandbox(o.id) }); err != nil {
+			return errors.Join(err, h.unregister(o))
+		}
+	}
 	child, err := desk.Spawn(ctx, o.Task)
 	if err != nil {
 		return errors.Join(err, h.unregister(o))

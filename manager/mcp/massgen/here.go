@@ -38,6 +38,9 @@ func (h *home) orderHere(ctx context.Context, desk *yard, o *order, way modes.Wa
 	if err := desk.Allowed(ctx); err != nil {
 		return err
 	}
+	if err := h.checkWorkspace(o); err != nil {
+		return err
+	}
 	o.here, o.own, o.workspace, o.statusFile = true, true, layout.WorkspacePath(h.settings.Workspace, o.id), h.statusFile(o.id)
 	o.warnings = append(o.warnings, way.Warning)
 	o.ID, o.outbox, o.Timeout = o.id.String(), desk.Outbox(), time.Duration(o.timeout)*time.Second
@@ -57,6 +60,18 @@ func (h *home) orderHere(ctx context.Context, desk *yard, o *order, way modes.Wa
 	}
 	h.remember(o.ID, o.kid)
 	return nil
+}
+
+// checkWorkspace fails if a child in a sandbox could write into the workspace: uv would run the programs of a project that
+// it left there as the parent.
+func (h *home) checkWorkspace(o *order) error {
+	return h.withTree(func(_ *os.Root, tree *layout.Tree) error {
+		had, err := tree.HadSandbox(o.id)
+		if had {
+			err = fmt.Errorf("%s wrote into its workspace in a sandbox, so it cannot go on outside one; next: choose another subagent_id, or try again when a watcher serves", o.id)
+		}
+		return err
+	})
 }
 
 // launch starts MassGen in the child's workspace, as MassGen's own server does. There are two differences: the task
