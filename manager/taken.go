@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -177,23 +178,19 @@ func (m *Manager) saveCopy(r Result) error {
 // replaceFile writes a file whole, by rename, over anything that has its name. It gives the file to the outbox's owner,
 // who also owns the directory, if it may, so that each client of the outbox can read it.
 func (m *Manager) replaceFile(dir *os.Root, name string, data []byte) error {
-	temp := ".new-" + randomHex(16)
-	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	draft, err := atomicfile.BeginIn(dir, ".")
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	_, err = draft.Write(data)
 	uid, gid := m.dir.Owner()
-	if chown := file.Chown(int(uid), int(gid)); !errors.Is(chown, fs.ErrPermission) {
+	if chown := draft.Chown(int(uid), int(gid)); !errors.Is(chown, fs.ErrPermission) {
 		err = errors.Join(err, chown)
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = dir.Rename(temp, name)
+	if err == nil {
+		err = draft.Put(name, atomicfile.Fast)
 	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temp))
-	}
-	return nil
+	return errors.Join(err, draft.Drop())
 }
 
 // pruneCopies removes copies that are older than a day, and then the oldest until there is room for one more of the

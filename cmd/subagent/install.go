@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"torno/internal/atomicfile"
 	"torno/internal/cli"
 )
 
@@ -150,26 +151,22 @@ func (in instructions) replace(text string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(in.path), 0o700); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(in.path), ".subagent-*")
+	draft, err := atomicfile.Begin(filepath.Dir(in.path))
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}()
+	defer func() { err = errors.Join(err, draft.Drop()) }()
 	_, err = draft.WriteString(text)
-	err = errors.Join(err, in.dress(draft), draft.Sync(), draft.Close(), in.unchanged())
+	err = errors.Join(err, in.dress(draft.File), in.unchanged())
 	switch {
 	case err != nil:
 		return err
 	case text == "":
 		return os.Remove(in.path)
 	case in.info == nil:
-		return os.Link(draft.Name(), in.path) // a link replaces nothing
+		return draft.PutNew(filepath.Base(in.path), atomicfile.Durable)
 	}
-	return os.Rename(draft.Name(), in.path)
+	return draft.Put(filepath.Base(in.path), atomicfile.Durable)
 }
 
 // dress gives the draft the mode and the owner of the file that was read.

@@ -3,12 +3,12 @@ package main
 import (
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"torno/configs"
 	"torno/internal/agent/installed"
+	"torno/internal/atomicfile"
 	"torno/internal/cli"
 	"torno/internal/serve"
 	"torno/sandbox/compile"
@@ -88,22 +88,18 @@ func keepKey(key, path, state string) error {
 // placeFile writes a whole file and renames it into place. Without replace it fails with fs.ErrExist if the name is
 // taken.
 func placeFile(path string, text []byte, mode os.FileMode, replace bool) (err error) {
-	draft, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
+	draft, err := atomicfile.Begin(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}()
+	defer func() { err = errors.Join(err, draft.Drop()) }()
 	_, err = draft.Write(text)
-	err = errors.Join(err, draft.Chmod(mode), draft.Sync(), draft.Close())
+	err = errors.Join(err, draft.Chmod(mode))
 	switch {
 	case err != nil:
 		return err
 	case replace:
-		return os.Rename(draft.Name(), path)
+		return draft.Put(filepath.Base(path), atomicfile.Durable)
 	}
-	return os.Link(draft.Name(), path) // a link, unlike a rename, replaces nothing
+	return draft.PutNew(filepath.Base(path), atomicfile.Durable)
 }

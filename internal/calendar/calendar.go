@@ -159,7 +159,7 @@ func (c *Calendar) write() error {
 	if err != nil {
 		return fmt.Errorf("write the calendar: %w", err)
 	}
-	if err := atomicfile.Write(c.file, raw, 0o600); err != nil {
+	if err := atomicfile.Write(c.file, raw, 0o600, atomicfile.Durable); err != nil {
 		return fmt.Errorf("write the calendar: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/boot"
 )
 
@@ -43,11 +44,7 @@ func (g *Gateway) save(spec Spec) error {
 	if err != nil {
 		return fmt.Errorf("write a door down: %w", err)
 	}
-	name := g.specFile(spec.ID)
-	if err := os.WriteFile(name+".new", raw, 0o600); err != nil {
-		return fmt.Errorf("write a door down: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := atomicfile.Write(g.specFile(spec.ID), raw, 0o600, atomicfile.Fast); err != nil {
 		return fmt.Errorf("write a door down: %w", err)
 	}
 	return nil

@@ -51,19 +51,15 @@ func markUse(path, mark string) error {
 	if err := atomicfile.SyncDirectory(dir); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+markSuffix+".") // mode 0600
+	draft, err := atomicfile.Begin(dir)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // by then it is renamed, or useless
-	_, err = f.WriteString(mark)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	_, err = draft.WriteString(mark)
+	if err == nil {
+		err = draft.Put(filepath.Base(path)+markSuffix, atomicfile.Durable)
 	}
-	if err := os.Rename(f.Name(), path+markSuffix); err != nil {
-		return err
-	}
-	return atomicfile.SyncDirectory(dir)
+	return errors.Join(err, draft.Drop())
 }
 
 func unmarkUse(path string) error {

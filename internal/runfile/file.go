@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/atomicfile"
 	"torno/internal/strictjson"
 )
 
@@ -56,17 +55,8 @@ func Write(path string, f File) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".run-*")
-	if err != nil {
+	if err := atomicfile.Write(path, data, 0o444, atomicfile.Fast); err != nil {
 		return fmt.Errorf("run file: %w", err)
-	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(0o444), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("run file: %w", errors.Join(err, os.Remove(temp.Name())))
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (p Plan) Put() (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return false, err
 	}
-	err = atomicfile.Write(p.Path, []byte(p.Text), 0o644)
+	err = atomicfile.Write(p.Path, []byte(p.Text), 0o644, atomicfile.Durable)
 	return err == nil, err
 }
 

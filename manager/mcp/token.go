@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -39,7 +40,7 @@ func WriteToken(path string) (Token, error) {
 	defer dir.Close()
 	name := filepath.Base(path)
 	if err = checkToken(dir, name); err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = replaceToken(dir, name, text)
+		err = atomicfile.WriteIn(dir, name, []byte(text+"\n"), atomicfile.Fast)
 	}
 	if err != nil {
 		return token, fmt.Errorf("token file %s: %w", path, err)
@@ -64,23 +65,6 @@ func checkToken(dir *os.Root, name string) error {
 	text := strings.TrimSpace(string(data))
 	if len(text) < minToken || len(data) > maxToken || strings.ContainsAny(text, " \t\r\n") {
 		return fmt.Errorf("it does not hold a token, which is one word of %d to %d characters; next: name another file, or remove this file", minToken, maxToken)
-	}
-	return nil
-}
-
-// replaceToken replaces the file of the given name by a new file, whole or not at all.
-func replaceToken(dir *os.Root, name, text string) error {
-	draft := "." + name + "-" + rand.Text()
-	file, err := dir.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(file, text+"\n")
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = dir.Rename(draft, name)
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(draft))
 	}
 	return nil
 }

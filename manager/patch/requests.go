@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"torno/delegation"
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -45,7 +46,7 @@ func Asked(state, outbox, id, request, answer string) error {
 	if err != nil {
 		return err
 	}
-	return replaceIn(dir, askedName, data)
+	return atomicfile.WriteIn(dir, askedName, data, atomicfile.Durable)
 }
 
 // readRequests returns an empty record if no request was recorded.

@@ -9,6 +9,8 @@ import (
 	"path"
 	"syscall"
 
+	"torno/internal/atomicfile"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -228,17 +230,5 @@ func (t target) flush(p string) error {
 		return err
 	}
 	defer dir.Close()
-	return flush(dir)
-}
-
-func flush(dir *os.Root) error {
-	f, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // not every file system can
-		err = nil
-	}
-	return errors.Join(err, f.Close())
+	return atomicfile.SyncRoot(dir)
 }

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"torno/internal/atomicfile"
 )
 
 const stagePrefix = ".stage-"
@@ -34,18 +36,15 @@ func (g *stage) close() error { return g.store.root.RemoveAll(g.name) }
 
 // take stages the rest of a file, up to limit bytes, and returns its digest and size.
 func (g *stage) take(ctx context.Context, from io.Reader, limit int64) (digest string, size int64, err error) {
-	temp := filepath.Join(g.name, ".new-"+randomName())
-	f, err := g.store.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	draft, err := atomicfile.BeginIn(g.store.root, g.name)
 	if err != nil {
 		return "", 0, err
 	}
-	digest, size, err = pour(ctx, f, from, limit)
-	err = errors.Join(err, f.Close())
+	digest, size, err = pour(ctx, draft.File, from, limit)
 	if err == nil {
-		err = g.store.root.Rename(temp, filepath.Join(g.name, digest))
+		err = draft.Put(digest, atomicfile.Fast)
 	}
-	if err != nil {
-		_ = g.store.root.Remove(temp)
+	if err = errors.Join(err, draft.Drop()); err != nil {
 		return "", 0, fmt.Errorf("hold a copy of a file: %w", err)
 	}
 	return digest, size, nil

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/inode"
 )
 
@@ -247,29 +248,10 @@ func (s *Store) replace(id, name string, data []byte) error {
 		return err
 	}
 	defer dir.Close()
-	if err := replaceIn(dir, name, data); err != nil {
+	if err := atomicfile.WriteIn(dir, name, data, atomicfile.Durable); err != nil {
 		return fmt.Errorf("write %s of %s: %w", name, id, err)
 	}
 	return nil
-}
-
-// replaceIn writes a file whole, by rename, and waits until it is on the disk.
-func replaceIn(dir *os.Root, name string, data []byte) error {
-	temp := ".new-" + randomName()
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = dir.Rename(temp, name)
-	}
-	if err != nil {
-		_ = dir.Remove(temp)
-		return err
-	}
-	return flush(dir)
 }
 
 // Forget drops the base of a child whose new workspace is not a copy. It does not create a store.

@@ -101,7 +101,7 @@ func f(held interface{ Create(string) }) {
 func TestRuleFindsWhatIsWrittenTwice(t *testing.T) {
 	const text = `package p
 import "strings"
-func f(dir, p string) bool { return strings.HasPrefix(p, dir+"/") || strings.HasPrefix(p, "/") || strings.HasPrefix(p, dir+".") }
+func f(dir, p string) bool { return strings.HasPrefix(p, dir+"/") || strings.HasPrefix(p, "/") || strings.HasPrefix(p, dir+".") || os.Rename(p, dir) != nil }
 const socket, mine = "unix:///var/run/docker.sock", "/run/torno/control.sock"
 `
 	set := token.NewFileSet()
@@ -111,9 +111,11 @@ const socket, mine = "unix:///var/run/docker.sock", "/run/torno/control.sock"
 	}
 	at := func(n ast.Node) string { return set.Position(n.Pos()).String() }
 	byHand, named := "p.go:3:37 asks by hand whether a path lies in another one; internal/paths says it", "p.go:4:22 names an engine's socket; the list is internal/engines"
-	check(t, "a room", doneTwice("watcher", file, at), byHand, named)
-	check(t, "the room for paths", doneTwice("internal/paths", file, at), named)
-	check(t, "the room for engines", doneTwice("internal/engines", file, at), byHand)
+	renames := "p.go:3:132 calls Rename; internal/atomicfile replaces files"
+	check(t, "a room", doneTwice("watcher", file, at), byHand, named, renames)
+	check(t, "the room for paths", doneTwice("internal/paths", file, at), named, renames)
+	check(t, "the room for engines", doneTwice("internal/engines", file, at), byHand, renames)
+	check(t, "the room for files", doneTwice("internal/atomicfile", file, at), byHand, named)
 }
 
 func TestRuleFindsStaleNames(t *testing.T) {

@@ -46,7 +46,7 @@ var rooms = map[string]room{
 	"manager/massgen":            {ours: []string{"delegation"}},
 	"manager/massgen/outcome":    {ours: []string{"delegation", "manager/massgen", "internal/massgen/remains"}},
 	"manager/massgen/handover":   {ours: []string{"manager/massgen", "internal/beneath"}},
-	"manager/massgen/layout":     {ours: []string{"delegation", "manager/massgen", "manager/massgen/carry", "manager/massgen/outcome", "internal/beneath"}, theirs: []string{"github.com/google/renameio/v2"}},
+	"manager/massgen/layout":     {ours: []string{"delegation", "manager/massgen", "manager/massgen/carry", "manager/massgen/outcome", "internal/beneath"}},
 	"manager/massgen/profile":    {ours: []string{"internal/beneath"}, theirs: []string{yaml}},
 	"manager/massgen/team":       {},
 	"manager/massgen/modes":      {ours: []string{"manager/massgen/team"}},

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -110,6 +111,29 @@ var onceOnly = map[string]struct {
 		}
 		return ""
 	}},
+	"internal/atomicfile replaces files": {renamers, func(n ast.Node) string {
+		call, isCall := n.(*ast.CallExpr)
+		if !isCall {
+			return ""
+		}
+		name, isSelector := call.Fun.(*ast.SelectorExpr)
+		if isSelector && slices.Contains([]string{"Rename", "Renameat", "Renameat2", "CreateTemp"}, name.Sel.Name) {
+			return "calls " + name.Sel.Name
+		}
+		return ""
+	}},
+}
+
+// renamers are the rooms that rename, for another reason than to replace a file that they have written, or in a way of their own.
+var renamers = []string{
+	"internal/atomicfile", "delegation", "manager/patch", "internal/initproc", "internal/agent/adapter", // strangers rename there at the same moment
+	"internal/images", "internal/tree", "manager", "sandbox/gvisor", "sandbox/gvisor/boxes", "sandbox/local/hostroot", "watcher/collect", // directories
+	"internal/events", "internal/logfile", // old files move aside
+	"internal/gateway/budget", "internal/gateway/cache", "internal/journal", // what they rename was filled over time
+	"sandbox/gvisor/keeper", "watcher/session", // the place was reserved before, or its name belongs to the run
+	"sandbox/local",       // its draft lies in another directory, because sandboxes see the program's
+	"cmd/watcher",         // a file for an editor
+	"sandbox/sandboxtest", // it exchanges what a launcher is given
 }
 
 // doneTwice are the places in a file of a room that do what another room is there for.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+
+	"torno/internal/atomicfile"
 )
 
 // Notes keeps the progress of running children, in files in a directory of the host. The files are written without a
@@ -17,8 +19,8 @@ func NewNotes(dir *os.Root) Notes { return Notes{dir} }
 // Save writes the progress of a run. Without it the next watcher starts over at the beginning of the launcher's log.
 func (n Notes) Save(key string, p Progress) {
 	data, err := json.Marshal(p)
-	if err == nil && n.dir != nil && n.dir.WriteFile(key+".tmp", data, 0o600) == nil {
-		_ = n.dir.Rename(key+".tmp", key)
+	if err == nil && n.dir != nil {
+		_ = atomicfile.WriteIn(n.dir, key, data, atomicfile.Fast)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/agent"
+	"torno/internal/atomicfile"
 	"torno/internal/crash"
 	"torno/sandbox"
 	"torno/watcher/run"
@@ -296,7 +297,7 @@ func (s *Store) replace(name string, r Record, bundle []byte) error {
 	if err := s.dir.Rename(temp, name); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return atomicfile.SyncRoot(s.dir)
 }
 
 // writeFile writes a file that is on the disk when writeFile returns.
@@ -307,12 +308,4 @@ func writeFile(dir *os.Root, name string, data []byte) error {
 	}
 	_, err = file.Write(data)
 	return errors.Join(err, file.Sync(), file.Close())
-}
-
-func syncDir(dir *os.Root) error {
-	here, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(here.Sync(), here.Close())
 }

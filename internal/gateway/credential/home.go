@@ -2,7 +2,6 @@ package credential
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/lock"
 )
 
@@ -134,11 +134,11 @@ func replaceable(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(next.Close(), os.Remove(next.Name()))
+	return next.Drop()
 }
 
 // beside creates a new file in the same directory as path, with the same owner. Nobody else can open it.
-func beside(path string) (*os.File, error) {
+func beside(path string) (*atomicfile.Draft, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -147,12 +147,12 @@ func beside(path string) (*os.File, error) {
 	if !info.Mode().IsRegular() || !ok {
 		return nil, fmt.Errorf("%s is not a file", path)
 	}
-	next, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".torno-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	next, err := atomicfile.Begin(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	if err := next.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-		return nil, errors.Join(err, next.Close(), os.Remove(next.Name()))
+		return nil, errors.Join(err, next.Drop())
 	}
 	return next, nil
 }
@@ -165,19 +165,7 @@ func replace(path string, text []byte) error {
 	}
 	_, err = next.Write(text)
 	if err == nil {
-		err = next.Sync()
+		err = next.Put(filepath.Base(path), atomicfile.Durable)
 	}
-	err = errors.Join(err, next.Close())
-	if err == nil {
-		err = os.Rename(next.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return errors.Join(err, next.Drop())
 }

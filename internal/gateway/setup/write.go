@@ -11,5 +11,5 @@ const FileName = "setup.yaml"
 
 // Write writes a text to that file.
 func Write(dir string, text []byte) error {
-	return atomicfile.Write(filepath.Join(dir, FileName), text, 0o600)
+	return atomicfile.Write(filepath.Join(dir, FileName), text, 0o600, atomicfile.Durable)
 }

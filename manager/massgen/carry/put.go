@@ -2,8 +2,6 @@ package carry
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -29,29 +28,22 @@ func put(root *os.Root, rel string, from io.Reader, at time.Time) (err error) {
 		return fmt.Errorf("write %s: %w", rel, err)
 	}
 	defer dir.Close()
-	temp := newName()
-	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	draft, err := atomicfile.BeginIn(dir, ".")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", rel, err)
 	}
-	_, err = io.Copy(file, from)
-	err = errors.Join(err, own(dir, file.Chown), file.Close())
+	_, err = io.Copy(draft, from)
+	err = errors.Join(err, draft.Chmod(0o644), own(dir, draft.Chown))
 	if err == nil && !at.IsZero() {
-		err = dir.Chtimes(temp, at, at)
+		err = draft.SetTime(at)
 	}
 	if err == nil {
-		err = dir.Rename(temp, filepath.Base(rel))
+		err = draft.Put(filepath.Base(rel), atomicfile.Fast)
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", rel, errors.Join(err, dir.Remove(temp)))
+	if err = errors.Join(err, draft.Drop()); err != nil {
+		return fmt.Errorf("write %s: %w", rel, err)
 	}
 	return nil
-}
-
-func newName() string {
-	var random [8]byte
-	rand.Read(random[:]) // never fails
-	return ".new-" + hex.EncodeToString(random[:])
 }
 
 // own gives a new file or directory to the owner of its parent directory, if we may.

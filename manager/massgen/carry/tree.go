@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"torno/internal/atomicfile"
 	"torno/internal/beneath"
 )
 
@@ -131,7 +132,7 @@ func (c *copying) entry(from, to *os.Root, entry fs.DirEntry, rel string, depth 
 		return fmt.Errorf("more than %d files: %w", c.limits.Files, ErrTooMuch)
 	}
 	name := entry.Name()
-	if slices.Contains(c.leaveOut, name) || strings.HasPrefix(name, ".new-") {
+	if slices.Contains(c.leaveOut, name) || strings.HasPrefix(name, atomicfile.DraftPrefix) {
 		return nil
 	}
 	if !entry.IsDir() {

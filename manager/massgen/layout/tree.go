@@ -74,15 +74,6 @@ func save(dir *os.Root, name string, value any) error {
 	return write(dir, name, data)
 }
 
-// flush makes a rename in a directory durable.
-func flush(dir *os.Root) error {
-	held, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(held.Sync(), held.Close())
-}
-
 // Metadata says which parent a child belongs to.
 type Metadata struct {
 	SubagentID    string `json:"subagent_id"`

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/internal/boot"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -95,11 +96,7 @@ func (b *Box) keepExit(container string, exit sandbox.Exit) error {
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(b.Slot.RunDir(), "."+exitName)
-	if err := os.WriteFile(temp, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, filepath.Join(b.Slot.RunDir(), exitName))
+	return atomicfile.Write(filepath.Join(b.Slot.RunDir(), exitName), text, 0o600, atomicfile.Fast)
 }
 
 // takeUpExit loads the end that an earlier life saw.

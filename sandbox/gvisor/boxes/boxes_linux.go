@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"torno/internal/atomicfile"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local/attest"
@@ -188,10 +189,14 @@ func (b *Boxes) Put(r Record, bundle any, order keeper.Order) (err error) {
 // Rewrite replaces the record of a box by one rename.
 func (b *Boxes) Rewrite(r Record) error {
 	name := filepath.Join(b.Path(string(r.Sandbox)), recordName)
-	if err := writeJSON(name+".new", r); err != nil {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = atomicfile.Write(name, text, 0o600, atomicfile.Fast)
+	}
+	if err != nil {
 		return fmt.Errorf("write the record of a box: %w", err)
 	}
-	return os.Rename(name+".new", name)
+	return nil
 }
 
 // Remove makes a box disappear at once, and then removes its files.

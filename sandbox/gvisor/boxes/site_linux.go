@@ -27,7 +27,7 @@ func keepSite(dir string) (string, error) {
 	var random [16]byte
 	rand.Read(random[:])
 	// Atomic, because the id has to be on the disk before a journal can name it.
-	if err := atomicfile.Write(filepath.Join(dir, siteName), []byte(hex.EncodeToString(random[:])), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, siteName), []byte(hex.EncodeToString(random[:])), 0o600, atomicfile.Durable); err != nil {
 		return "", fmt.Errorf("give the launcher's directory an id: %w", err)
 	}
 	return readSite(dir)
