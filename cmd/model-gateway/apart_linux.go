@@ -22,6 +22,9 @@ func (s *serving) inherited(_ context.Context, stop func()) (places, error) {
 	if err != nil {
 		return places{}, fmt.Errorf("--apart is only for the process that serve --user starts: %w", err)
 	}
+	if err := stayOneProcess(); err != nil {
+		return places{}, err
+	}
 	s.access = credential.NewAccess(asks)
 	go func() {
 		_, _ = asks.Read(make([]byte, 1)) // the warden never writes here, so a return means that it is gone

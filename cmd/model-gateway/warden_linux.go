@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +33,9 @@ const (
 	recordsFD
 	cachesFD
 )
+
+// lastLines bounds the time in which the warden reads the last lines of a gateway that has ended.
+const lastLines = 2 * time.Second
 
 // wardenLock keeps a second warden out of the state directory.
 const wardenLock = "warden.lock"
@@ -72,7 +76,9 @@ func (s *serving) guard(ctx context.Context, log io.Writer) (exit int, err error
 	err = s.passOn(asked, gateway.Process, ended)
 	stop()
 	asks.Close()
+	_ = lines.SetReadDeadline(time.Now().Add(lastLines)) // the gateway may have given the other end to somebody
 	<-logged
+	lines.Close()
 	if serve := <-answered; serve != nil {
 		s.log.Warn("credentials could not be read for the gateway", "error", serve)
 	}
@@ -98,7 +104,7 @@ func (s *serving) passOn(asked <-chan os.Signal, gateway *os.Process, ended <-ch
 }
 
 // startApart starts this program again, as the gateway that serves. lines is the gateway's log.
-func (s *serving) startApart() (gateway *exec.Cmd, asks *net.UnixConn, lines io.Reader, err error) {
+func (s *serving) startApart() (gateway *exec.Cmd, asks *net.UnixConn, lines *os.File, err error) {
 	var hand []*os.File
 	defer func() {
 		for _, f := range hand {

@@ -242,6 +242,7 @@ type attack struct {
 	Setup, Key   string
 	OthersFile   string
 	EngineSocket string
+	Alone        bool   // it is held to one process, as the gateway is
 	Lent         string // a socket of the gateway's user's, elsewhere on the same file system: no sysctl keeps it from a second name
 }
 
@@ -255,10 +256,18 @@ func TestTakenOverProcess(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), &a); err != nil {
 		t.Fatal(err)
 	}
+	if a.Alone {
+		if err := stayOneProcess(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, could := range a.tries() {
 		fmt.Println("could: " + could)
 	}
 }
+
+// leaving names a try that would outlive the gateway.
+const leaving = "start a process"
 
 // lending names the tries that the kernel refuses across mounts.
 const lending = "give a socket from elsewhere a name among its own"
@@ -303,6 +312,7 @@ func (a attack) onFiles() (c could) {
 	c.try("read a file of another user", opens(a.OthersFile, os.O_RDONLY))
 	c.try("write the routes", opens(a.Setup, os.O_WRONLY))
 	c.try("become root", syscall.Setuid(0))
+	c.try(leaving, exec.CommandContext(context.Background(), "/proc/self/exe", "-test.run=^$").Run())
 	return c
 }
 
@@ -406,6 +416,9 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer doors.Close()
+	if mode := field(t, g.proper(), "Seccomp"); mode != "2" {
+		t.Errorf("the gateway has no filter: its mode is %s", mode)
+	}
 	know := attack{ // Above is the state's parent, which is 0700 as a watcher's state directory is
 		Above: g.dir, Watcher: os.Getpid(), Warden: g.cmd.Process.Pid, Setup: g.path("state/setup.yaml"), Key: g.path("key"),
 		OthersFile: g.path("others"), EngineSocket: g.path("engine.sock"), Lent: lent,
@@ -432,7 +445,7 @@ func TestAGatewayThatIsTakenOver(t *testing.T) {
 	}
 	for _, what := range []string{
 		"open the journal", "write into an outbox", "reach the engine", "read a credential", "read a file of another user", "write the routes", "climb to journal.db",
-		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", asked, lending,
+		"climb to the engine", "signal the watcher", "read the environment of the warden", "take a descriptor of the watcher", asked, lending, leaving,
 	} {
 		if !slices.Contains(root, what) {
 			t.Errorf("this attacker shows nothing: as root it cannot %s, only %q", what, root)
@@ -459,6 +472,7 @@ func (a attack) by(t *testing.T, user uint32, held []*os.File) (could []string) 
 			a.Asks = 3 + i
 		}
 	}
+	a.Alone = user != 0
 	raw, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
