@@ -58,6 +58,17 @@ func (a *aws) read(ctx context.Context) (keys, until, error) {
 	return keys{secretOf(id), secretOf(secret), secretOf(session)}, keep, nil
 }
 
+// onlyKeys returns what parseKeys reads in a text, and nothing else: a credentials file may hold the keys of other
+// accounts.
+func onlyKeys(text string) string {
+	id, secret, session, end := parseKeys(text)
+	only, err := json.Marshal(map[string]any{"AccessKeyId": id, "SecretAccessKey": secret, "SessionToken": session, "Expiration": end})
+	if err != nil {
+		return "" // a time beyond the year 9999
+	}
+	return string(only)
+}
+
 // parseKeys reads the output of a credential_process, or the default profile of a credentials file.
 func parseKeys(text string) (id, secret, session string, end time.Time) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -230,6 +232,23 @@ func (p program) parse(at fmt.Stringer, text string) (contents, error) {
 	}
 	c.end = expiry(inner["expiresAt"], c.access)
 	return c, nil
+}
+
+// onlyTokens returns what parse reads in a login's file, and nothing else: the file may hold other logins. It returns ""
+// for a text that parse refuses.
+func (p program) onlyTokens(text string) string {
+	var whole, inner map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &whole) != nil || json.Unmarshal(whole[p.inner], &inner) != nil {
+		return ""
+	}
+	maps.DeleteFunc(inner, func(key string, _ json.RawMessage) bool {
+		return !slices.Contains([]string{p.access, p.refresh, "account_id", "expiresAt"}, key)
+	})
+	only, err := json.Marshal(map[string]any{p.inner: inner})
+	if err != nil {
+		return ""
+	}
+	return string(only)
 }
 
 func isValue(text string) bool {

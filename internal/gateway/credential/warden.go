@@ -157,6 +157,9 @@ func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err
 		return reply{}, nil, err
 	}
 	r.Text, err = p.read(ctx)
+	if of.Credential.Kind == "aws" {
+		r.Text = onlyKeys(r.Text)
+	}
 	return r, nil, err
 }
 
@@ -193,6 +196,7 @@ func ofLogin(ctx context.Context, a ask, f loginFile) (r reply, unlock func(), e
 	switch a.What {
 	case askRead:
 		r.Text, err = f.read(ctx)
+		r.Text = f.of.onlyTokens(r.Text)
 	case askReady:
 		err = f.ready(ctx)
 	case askLock:

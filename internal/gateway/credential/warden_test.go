@@ -74,6 +74,28 @@ func TestAWardenReads(t *testing.T) {
 	}
 }
 
+// TestAWardenPassesOnNoOtherLogin: a file has more than the route's credential, and a gateway that was taken over asks for all of it.
+func TestAWardenPassesOnNoOtherLogin(t *testing.T) {
+	end := time.Now().Add(time.Hour)
+	login := strings.Replace(claudes("login-0123456789", "refresh-0123456789", end), "{", `{"mcpOAuth":{"accessToken":"other-secret"},`, 1)
+	login = strings.Replace(login, `"claudeAiOauth":{`, `"claudeAiOauth":{"id_token":"other-secret",`, 1)
+	if !strings.Contains(login, `"claudeAiOauth":{"id_token"`) {
+		t.Fatal(login)
+	}
+	for _, r := range []struct {
+		of   route.Credential
+		want string
+	}{
+		{route.Credential{Kind: "claude", Path: written(t, login)}, "login-0123456789"},
+		{route.Credential{Kind: "aws", Path: written(t, "[default]\naws_access_key_id = A\naws_secret_access_key = own-0123456789\n[prod]\naws_secret_access_key = other-secret\n")}, "own-0123456789"},
+	} {
+		got, err := accessTo(t, routed("it", r.of)).ask(t.Context(), ask{What: askRead, Route: "it"})
+		if err != nil || !strings.Contains(got.Text, r.want) || strings.Contains(got.Text, "other-secret") {
+			t.Errorf("%s: %q, %v", r.of.Kind, got.Text, err)
+		}
+	}
+}
+
 // TestAWardenReadsNothingElse: the gateway names a route that the watcher has said, or hears that there is none. What it says of the place
 // itself counts for nothing.
 func TestAWardenReadsNothingElse(t *testing.T) {
