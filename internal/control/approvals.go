@@ -79,7 +79,7 @@ func handleApprovals(mux *http.ServeMux, service Approvals) {
 
 // Approvals lists the questions that wait.
 func (c *Client) Approvals(ctx context.Context) (questions []Question, err error) {
-	return socket.List[Question](ctx, c.watcher, http.MethodGet, "/v1/approvals")
+	return socket.List[Question](ctx, c.watcher, maxList, http.MethodGet, "/v1/approvals")
 }
 
 // Decide grants or denies a question.

@@ -44,13 +44,16 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/v1/status", &s)
 }
 
+// maxList bounds a list, in bytes. A watcher lists at most 20,000 entries.
+const maxList = 64 << 20
+
 // Runs lists runs.
 func (c *Client) Runs(ctx context.Context, q Query) (runs []Run, err error) {
 	form := url.Values{"outbox": {q.Outbox}, "limit": {strconv.Itoa(q.Limit)}}
 	if q.All {
 		form.Set("all", "1")
 	}
-	return socket.List[Run](ctx, c.watcher, http.MethodGet, "/v1/runs?"+form.Encode())
+	return socket.List[Run](ctx, c.watcher, maxList, http.MethodGet, "/v1/runs?"+form.Encode())
 }
 
 // Run shows one run.

@@ -46,5 +46,5 @@ func (c *Client) Collect(ctx context.Context, ask Collect) (all []Workspace, err
 	if ask.DryRun {
 		form.Set("dry_run", "1")
 	}
-	return socket.List[Workspace](ctx, c.watcher, http.MethodPost, "/v1/collect?"+form.Encode())
+	return socket.List[Workspace](ctx, c.watcher, maxList, http.MethodPost, "/v1/collect?"+form.Encode())
 }

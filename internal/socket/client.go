@@ -14,7 +14,7 @@ import (
 
 // The bounds of another program's messages. A stranger may have taken over that program, for example the model gateway.
 const (
-	maxMessage = 1 << 20 // bytes of a reply, or of one message of a stream or of a list
+	maxMessage = 1 << 20 // bytes of a reply, or of one message of a stream
 	maxFailure = 64 << 10
 	maxListed  = 20_000 // messages of a list, because a short message takes much more room when it is decoded
 )
@@ -58,15 +58,15 @@ func (c *Client) Call(ctx context.Context, method, path string, body, into any) 
 	return nil
 }
 
-// List makes a call whose reply is a list.
-func List[T any](ctx context.Context, c *Client, method, path string) (all []T, err error) {
+// List makes a call whose reply is a list of at most most bytes.
+func List[T any](ctx context.Context, c *Client, most int64, method, path string) (all []T, err error) {
 	reply, err := c.open(ctx, method, path, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer reply.Close()
 	m := newMessages(reply)
-	m.left.N = maxMessage
+	m.left.N = most
 	begin, err := m.in.Token()
 	if err == nil && begin != nil && begin != json.Delim('[') {
 		err = errors.New("it is not a list")
@@ -76,7 +76,8 @@ func List[T any](ctx context.Context, c *Client, method, path string) (all []T, 
 	}
 	for err == nil && begin != nil && m.in.More() {
 		var one T
-		if err = m.next(&one, maxMessage); err == nil && len(all) == maxListed {
+		err = m.in.Decode(&one)
+		if m.left.N <= 0 || len(all) == maxListed {
 			err = ErrTooLong
 		}
 		all = append(all, one)

@@ -40,12 +40,16 @@ func TestAReplyIsBounded(t *testing.T) {
 		t.Errorf("an error without an end: %v", err)
 	}
 	said = `["one", "`
-	if _, err := List[string](t.Context(), client, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
+	if _, err := List[string](t.Context(), client, maxMessage, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a list of something without an end: %v", err)
 	}
 	said = "[" + strings.Repeat("{},", maxListed+1)
-	if _, err := List[struct{ Big [1 << 10]byte }](t.Context(), client, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
+	if _, err := List[struct{ Big [1 << 10]byte }](t.Context(), client, maxMessage, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a long list of what is short: %v", err)
+	}
+	said = "[" + strings.Repeat(`"`+strings.Repeat("x", 1<<16)+`",`, 2*maxMessage>>16)
+	if _, err := List[string](t.Context(), client, maxMessage, http.MethodGet, "/"); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a list that is long: %v", err)
 	}
 	said = `"one" "two" "`
 	stream, err := client.Stream(t.Context(), "/")

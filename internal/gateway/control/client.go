@@ -61,9 +61,13 @@ func (c *Client) Try(ctx context.Context, route, model string) (t gateway.Tried,
 	return t, c.gateway.Call(ctx, http.MethodPost, path, nil, &t)
 }
 
+// maxList bounds a list, in bytes. The most doors that there may be take about half of it. In the caller's memory a
+// hostile list takes twenty times as much.
+const maxList = 8 << 20
+
 // Doors lists all doors.
 func (c *Client) Doors(ctx context.Context) (all []gateway.Door, err error) {
-	return socket.List[gateway.Door](ctx, c.gateway, http.MethodGet, "/v1/doors")
+	return socket.List[gateway.Door](ctx, c.gateway, maxList, http.MethodGet, "/v1/doors")
 }
 
 // Open opens a door.
@@ -105,14 +109,14 @@ func (c *Client) Clock(ctx context.Context) (doubt *calendar.Doubt, err error) {
 
 // Totals returns the traffic of each route since the gateway started.
 func (c *Client) Totals(ctx context.Context) (all []gateway.Total, err error) {
-	return socket.List[gateway.Total](ctx, c.gateway, http.MethodGet, "/v1/totals")
+	return socket.List[gateway.Total](ctx, c.gateway, maxList, http.MethodGet, "/v1/totals")
 }
 
 // IdleRuns lists runs that have spent something and have no open door, sorted by name. It begins after the name in
 // after, and may return only a part.
 func (c *Client) IdleRuns(ctx context.Context, after string) (runs []string, err error) {
 	query := url.Values{"after": {after}}
-	return socket.List[string](ctx, c.gateway, http.MethodGet, "/v1/runs?"+query.Encode())
+	return socket.List[string](ctx, c.gateway, maxList, http.MethodGet, "/v1/runs?"+query.Encode())
 }
 
 // Forget makes the gateway forget the spending of runs. Runs with an open door stay.
@@ -124,7 +128,7 @@ func (c *Client) Forget(ctx context.Context, runs []string) error {
 // name in after, and may return only a part.
 func (c *Client) IdleSubagents(ctx context.Context, after string) (all []gateway.Idle, err error) {
 	query := url.Values{"after": {after}}
-	return socket.List[gateway.Idle](ctx, c.gateway, http.MethodGet, "/v1/subagents?"+query.Encode())
+	return socket.List[gateway.Idle](ctx, c.gateway, maxList, http.MethodGet, "/v1/subagents?"+query.Encode())
 }
 
 // ForgetSubagents makes the gateway forget the spending of subagents. A subagent stays if it has an open door, or has
