@@ -37,6 +37,9 @@ type caches struct {
 // kept.
 const mostTold = 20_000
 
+// maxAddress bounds the address of a file whose digest is remembered.
+const maxAddress = 2 << 10
+
 // use opens the caches of these routes, and removes all others.
 func (c *caches) use(routes []*Upstream, said func(text string, err error)) {
 	c.mu.Lock()
@@ -91,6 +94,9 @@ func (c *caches) of(r *route.Route) *cache.Cache {
 }
 
 func (c *caches) tell(address string, d cache.Digest) {
+	if len(address) > maxAddress {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.told[address]; !known && len(c.told) >= mostTold {
@@ -128,7 +134,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	key := cache.Key{Address: x.route.URL.String()}
 	digest, told := x.door.g.caches.digest(key.Address)
 	key.Digest = digest
-	if held := from.Find(key); held != nil {
+	if held := from.Find(ctx, key); held != nil {
 		defer held.Close()
 		return true, x.give(held)
 	}
@@ -137,7 +143,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	}
 	for range 2 {
 		over, mine := from.Turn(ctx, key, toTurn)
-		if held := from.Find(key); held != nil { // another exchange fetched it meanwhile
+		if held := from.Find(ctx, key); held != nil { // another exchange fetched it meanwhile
 			over()
 			defer held.Close()
 			return true, x.give(held)

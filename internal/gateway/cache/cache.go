@@ -41,11 +41,14 @@ type Cache struct {
 	kept  map[string]*list.Element // by name
 	order *list.List               // of *entry; the most recently used file is in front
 	turns map[string]chan struct{} // by name; closed when the fetch that has the turn is over
+
+	reading chan struct{} // held while the content of a file is verified
 }
 
 type entry struct {
-	name string
-	size int64
+	name     string
+	size     int64
+	verified fs.FileInfo // of the file when its content was last known to be right; nil if it was not read yet
 }
 
 // Open opens a directory that may hold most bytes, and creates it if necessary. It removes drafts that an earlier
@@ -54,7 +57,7 @@ func Open(dir string, most int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a cache: %w", err)
 	}
-	c := &Cache{dir: dir, most: most, kept: map[string]*list.Element{}, order: list.New(), turns: map[string]chan struct{}{}}
+	c := &Cache{dir: dir, most: most, kept: map[string]*list.Element{}, order: list.New(), turns: map[string]chan struct{}{}, reading: make(chan struct{}, 1)}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("look at a cache: %w", err)
@@ -75,7 +78,7 @@ func Open(dir string, most int64) (*Cache, error) {
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range files {
-		c.kept[info.Name()] = c.order.PushFront(&entry{info.Name(), info.Size()})
+		c.kept[info.Name()] = c.order.PushFront(&entry{name: info.Name(), size: info.Size()})
 		c.used += info.Size()
 	}
 	if !c.makeRoom(0) {
@@ -135,12 +138,13 @@ func (c *Cache) keep(draft, name string, size int64) error {
 	if err := os.Rename(draft, filepath.Join(c.dir, name)); err != nil {
 		return err
 	}
-	c.kept[name] = c.order.PushFront(&entry{name, size})
+	c.kept[name] = c.order.PushFront(&entry{name: name, size: size})
 	return nil
 }
 
-// touch notes that a file was used. It sets the file's time too, because the next process learns the order from that.
-func (c *Cache) touch(name string) {
+// touch notes that a verified file is used. It sets the file's time too, because the next process learns the order from
+// that.
+func (c *Cache) touch(name string, file *os.File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.kept[name]
@@ -150,6 +154,20 @@ func (c *Cache) touch(name string) {
 	c.order.MoveToFront(at)
 	now := time.Now()
 	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // only the order depends on it
+	at.Value.(*entry).verified, _ = file.Stat()
+}
+
+// isVerified reports whether a file's content was read before, and nothing wrote to the file since.
+func (c *Cache) isVerified(name string, file *os.File) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.kept[name]
+	if at == nil || at.Value.(*entry).verified == nil {
+		return false
+	}
+	was := at.Value.(*entry).verified
+	is, err := file.Stat()
+	return err == nil && os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
 }
 
 // drop removes a damaged file.

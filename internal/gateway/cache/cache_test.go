@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,7 +39,7 @@ func (c *Cache) put(t *testing.T, address string, size int) error {
 // found is the text of a file, "" for none.
 func (c *Cache) found(t *testing.T, k Key) string {
 	t.Helper()
-	h := c.Find(k)
+	h := c.Find(t.Context(), k)
 	if h == nil {
 		return ""
 	}
@@ -48,6 +49,42 @@ func (c *Cache) found(t *testing.T, k Key) string {
 		t.Errorf("%d bytes of %d, %q, %v", len(text), h.Size, h.Type, err)
 	}
 	return string(text)
+}
+
+// TestAFileIsReadOnce as long as nothing writes to it: a child asks for a large file again and again, and gives up each time.
+func TestAFileIsReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	c, k := opened(t, dir, 1<<20), Key{Address: "a"}
+	if err := c.put(t, "a", 100); err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.Find(gone, k) != nil || len(c.found(t, k)) != 100 {
+		t.Error("a child that gave up removes the file")
+	}
+	path := filepath.Join(dir, k.name())
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-1]++
+	if err := errors.Join(os.WriteFile(path, text, 0o600), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.found(t, k); !strings.HasSuffix(got, "b") {
+		t.Errorf("it was read again: %q", got)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.found(t, k); got != "" {
+		t.Errorf("a file that has changed is returned: %q", got)
+	}
 }
 
 // onDisk is what a directory takes.

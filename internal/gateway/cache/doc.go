@@ -3,15 +3,15 @@
 //
 //	c, err := cache.Open(dir, most)
 //	key := cache.Key{Address: url, Digest: digest}      // the registry's digest; none for a file that never changes
-//	held := c.Find(key)                                 // verified, or nil
+//	held := c.Find(ctx, key)                            // verified, or nil
 //	over, mine := c.Turn(ctx, key, patience)            // one child fetches, the others wait for it
 //	draft, err := c.Begin(key, mediaType)               // the bytes are written beside their way to the child
 //	err = draft.Keep(); draft.Drop()
 //
 // What it promises:
 //
-//   - Find returns a file only as it was kept: it computes the digest again before the first byte is read. It removes a
-//     damaged file and does not return it.
+//   - Find returns a file only as it was kept. It computes the digest of a file that it has not read yet, or that has
+//     changed, before it returns the file. It removes a damaged file and does not return it.
 //   - Keep keeps a file only if it has the registry's digest. If the registry tells no digest, Keep computes one from
 //     the first download.
 //   - The directory, drafts included, holds no more than its bound. The least recently used file goes first. A file

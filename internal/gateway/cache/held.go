@@ -3,6 +3,7 @@ package cache
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -36,8 +37,8 @@ func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
 // Close closes the file. Until then it stays readable, even if it is removed meanwhile.
 func (h *Held) Close() error { return h.file.Close() }
 
-// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file.
-func (c *Cache) Find(key Key) *Held {
+// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file, or ctx ends first.
+func (c *Cache) Find(ctx context.Context, key Key) *Held {
 	name := key.name()
 	if !c.has(name) {
 		return nil
@@ -47,18 +48,22 @@ func (c *Cache) Find(key Key) *Held {
 		c.drop(name)
 		return nil
 	}
-	held, err := verified(file, key.Digest)
+	held, err := c.verified(ctx, name, file, key.Digest)
 	if err != nil {
 		file.Close()
-		c.drop(name)
+		if ctx.Err() == nil {
+			c.drop(name)
+		}
 		return nil
 	}
-	c.touch(name)
+	c.touch(name, file)
 	return held
 }
 
-// verified reads a whole file, and then goes back to the first byte after its head.
-func verified(file *os.File, want Digest) (*Held, error) {
+// verified checks a file's head and content, and then goes to the first byte after the head. It reads the content only if
+// the file is new or has changed since it was last read, and for one file at a time: a child can ask for a large file
+// often, and give up each time.
+func (c *Cache) verified(ctx context.Context, name string, file *os.File, want Digest) (*Held, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -76,14 +81,35 @@ func verified(file *os.File, want Digest) (*Held, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no digest %q", h.Algorithm)
 	}
-	sum := algorithm()
-	if n, err := io.Copy(sum, in); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
-		return nil, errors.Join(errors.New("it is damaged"), err)
+	select {
+	case c.reading <- struct{}{}:
+		defer func() { <-c.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if !c.isVerified(name, file) {
+		sum := algorithm()
+		if n, err := io.Copy(sum, reader{ctx, in}); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+			return nil, errors.Join(errors.New("it is damaged"), err)
+		}
 	}
 	if _, err := file.Seek(begin, io.SeekStart); err != nil {
 		return nil, err
 	}
 	return &Held{Type: h.Type, Size: h.Size, file: file}, nil
+}
+
+// reader reads until its context ends.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // Draft is a file that is being fetched. One goroutine uses it.

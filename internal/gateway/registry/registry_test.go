@@ -1,13 +1,16 @@
 package registry
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -97,4 +100,30 @@ func FuzzIndex(f *testing.F) {
 			t.Errorf("%v whole, and %v in pieces", whole, cut)
 		}
 	})
+}
+
+// TestATextWithoutAnEnd is not held in memory: the page passes, and its files are not known.
+func TestATextWithoutAnEnd(t *testing.T) {
+	at, err := url.Parse("https://registry.example/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	i := NewIndex(NPM, "application/json", at, func(string, cache.Digest) { t.Error("a file is told") })
+	if _, err := io.WriteString(i, `{"readme":"`); err != nil {
+		t.Fatal(err)
+	}
+	const size = 64 << 20
+	part := bytes.Repeat([]byte("x"), 16<<10)
+	for range size / len(part) {
+		if _, err := i.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.Close()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > size/4 {
+		t.Errorf("%d MiB of a text took %d MiB", size>>20, used>>20)
+	}
 }

@@ -7,14 +7,17 @@ import (
 
 const (
 	maxDepth = 32
+	maxToken = 1 << 20 // bytes of a text or a number
 	// element stands for one place in a list, as a step of a path.
 	element = "[]"
 )
 
 // walk reads JSON of any size in little memory. It calls each for every string, and ends at the end of every object,
-// both with the path of names that leads there. It returns when the page ends or is not JSON.
+// both with the path of names that leads there. It returns when the page ends, is not JSON, or has a longer text than
+// maxToken.
 func walk(page io.Reader, each func(path []string, value string), ends func(path []string)) {
-	in := json.NewDecoder(page)
+	left := &io.LimitedReader{R: page}
+	in := json.NewDecoder(left)
 	var path []string  // the names above, and the name whose value comes next
 	var lists []bool   // true for each open list, false for each open object
 	wantsName := false // the next string is a name in an object
@@ -28,6 +31,7 @@ func walk(page io.Reader, each func(path []string, value string), ends func(path
 		path, wantsName = path[:len(path)-1], true
 	}
 	for {
+		left.N = maxToken
 		token, err := in.Token()
 		if err != nil {
 			return
