@@ -201,6 +201,12 @@ func TestWhatWasNotKnownAtTheEndIsNoted(t *testing.T) {
 	if err := d.Forget(t.Context(), j); err != nil {
 		t.Error(err)
 	}
+	const another = "fedcba9876543210"
+	d2 := keyOf(t, another, "of another outbox", 1)
+	j.outboxes, j.ended[d2.Hash()] = append(j.outboxes, another), journal.Run{Key: d2.Hash(), Outbox: another}
+	if known, err := d.noteSpent(t.Context(), j, []string{outbox + "/" + d2.Hash()}); err != nil || len(known) != 1 || j.ended[d2.Hash()].Usage != nil {
+		t.Errorf("a gateway that names another outbox's run changes its record: %v, %+v", err, j.ended[d2.Hash()].Usage)
+	}
 	for name, key := range map[string]string{"a run": one, "a last attempt": two} {
 		if got := j.ended[key].Usage; got == nil || got.Model == nil || got.Model.Requests != 1 {
 			t.Errorf("the record of %s says %+v", name, got)
