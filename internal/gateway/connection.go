@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"torno/internal/gateway/route"
@@ -63,7 +64,7 @@ func (c *connection) request() (again bool) {
 		x.api = c.api(x.spec)
 		return x.unread(err)
 	}
-	x.event.Method = head.Method
+	x.event.Method = strings.Clone(head.Method) // events are kept, and must not keep the whole head
 	return x.carry(head)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"torno/internal/gateway/budget"
@@ -74,7 +75,7 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 		return x.refuseFor(err)
 	}
 	x.runs = runs(&x.route)
-	x.event.Model, x.event.Dropped = x.route.Model, x.route.Dropped
+	x.event.Model, x.event.Dropped = strings.Clone(x.route.Model), x.route.Dropped
 	ctx, stop := x.c.watch(x.door.ctx)
 	again = x.spend(ctx, path)
 	stop()

@@ -68,13 +68,19 @@ func (x *exchange) bound() budget.Amount {
 func (x *exchange) priced() prices.Request {
 	return prices.Request{
 		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
-		Long: x.route.Long,
+		Long: x.long(),
 	}
+}
+
+// long reports whether the request may use the model's long window. At Anthropic and Bedrock a beta opens it; other
+// upstreams take long prompts unasked.
+func (x *exchange) long() bool {
+	return x.route.Long || x.route.API != route.Anthropic && x.route.API != route.Bedrock
 }
 
 // cost returns the real cost of the exchange. It uses the prices of the reservation, because the current table may lack
 // this model.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
-	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, x.route.Long, u)
+	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, x.long(), u)
 	return cost
 }

@@ -123,9 +123,11 @@ func (t Table) Bound(route, model string, r Request) (budget.Amount, Known) {
 		p.MaxOutput, p.MaxInput, p.Image = max(p.MaxOutput, DefaultMaxOutput), 0, max(p.Image, DefaultImage)
 	}
 	if r.Long && p.Long != nil {
-		window := p.Long.MaxInput
-		p = p.max(*p.Long) // a short prompt costs the normal price in any window
-		p.MaxInput = window
+		long := p.max(*p.Long)
+		long.MaxInput = p.Long.MaxInput
+		if long.input(r) > p.MaxInput { // a short prompt costs the normal price in any window
+			p = long
+		}
 	}
 	input, output := p.input(r), p.output(r.MaxOutput)
 	dearestInput := max(p.Input, p.CacheRead, p.CacheWrite, p.CacheWriteHour)

@@ -174,10 +174,11 @@ a:
 		{false, 900_000, 200_000, 200_000 * 6}, // what is written to a cache costs twice as much
 		{true, 900_000, 908_192, 908_192 * 12},
 		{true, 5_000_000, 1_000_000, 1_000_000 * 12},
+		{true, 100_000, 108_192, 108_192 * 6},
 	} {
 		got, _ := all.Bound("a", "sonnet-4", Request{Body: c.body, MaxOutput: 10, Long: c.long})
 		answer := int64(150)
-		if c.long {
+		if c.long && c.tokens > 200_000 {
 			answer = 225
 		}
 		if got.InputTokens != c.tokens || got.Money != budget.Unit/million*budget.Money(c.units+answer) {

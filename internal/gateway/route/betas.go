@@ -2,6 +2,7 @@ package route
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -121,6 +122,8 @@ func (w reacher) passesBeta(name, ours string) bool {
 	return false
 }
 
+var errTooLong = errors.New("it is too long")
+
 // betasIn removes every beta that may not pass from a member of a body. A member that is neither a text nor a list of
 // texts is removed.
 func (w reacher) betasIn(m member, value []byte, change edits) edits {
@@ -128,13 +131,15 @@ func (w reacher) betasIn(m member, value []byte, change edits) edits {
 		return change
 	}
 	all := make([]string, 1)
-	var err error
-	if value[0] == '"' {
+	err := errTooLong // a list of empty texts takes eight times its length in memory
+	switch {
+	case len(value) > maxValue:
+	case value[0] == '"':
 		err = json.Unmarshal(value, &all[0])
-	} else {
+	default:
 		err = json.Unmarshal(value, &all)
 	}
-	if err != nil || len(value) > maxValue {
+	if err != nil {
 		w.tell(m.key)
 		return append(change, edit{key: m.key})
 	}

@@ -3,6 +3,9 @@ package route
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -134,6 +137,32 @@ func TestTheLengthThatCounts(t *testing.T) {
 			t.Errorf("%s: %d tokens, %v", name, e.MaxOutput, err)
 		}
 	}
+	const chat = "/v1/chat/completions"
+	for sent, most := range map[string]int64{
+		`{"model":"m","max_tokens":1}`:                                                        1,
+		`{"model":"m","max_tokens":1,"thinking_budget":50,"enable_thinking":true}`:            51,
+		`{"model":"m","max_tokens":1,"thinking":{"type":"enabled","budget_tokens":50}}`:       51,
+		`{"model":"m","max_tokens":1,"reasoning":{"max_tokens":50}}`:                          51,
+		`{"model":"m","max_tokens":1,"chat_template_kwargs":{"thinking_budget":50}}`:          51,
+		`{"model":"m","max_tokens":1,"enable_thinking":true}`:                                 0,
+		`{"model":"m","max_tokens":1,"thinking":{"type":"auto"}}`:                             0,
+		`{"model":"m","max_tokens":1,"thinking":{"type":"disabled"},"enable_thinking":false}`: 1,
+	} {
+		if e, err := ofPreset(t, "compatible").Decide(post(chat, sent)); err != nil || e.MaxOutput != most {
+			t.Errorf("%s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
+		}
+	}
+	e, err := parsed(t, map[string]any{"preset": "compatible", "upstream": "https://dashscope.aliyuncs.com/v1"}).Decide(post(chat, `{"model":"m","max_tokens":1}`))
+	if err != nil || e.MaxOutput != 0 {
+		t.Errorf("a vendor whose models think unasked: %d tokens, %v", e.MaxOutput, err)
+	}
+	e, err = parsed(t, map[string]any{"preset": "codex-login", "credential": map[string]any{"codex": "/x"}}).Decide(post("/v1/responses", `{"model":"m","input":"x","max_output_tokens":1}`))
+	if err != nil || e.MaxOutput != 0 {
+		t.Errorf("an upstream that takes no length: %d tokens, %v", e.MaxOutput, err)
+	}
+	if e, err := ofPreset(t, "bedrock").Decide(post("/model/cohere.m/invoke", `{"prompt":"x","num_generations":5}`)); err == nil {
+		t.Errorf("several answers of another vendor's: %s", e.Body)
+	}
 	for _, more := range []string{`"max_tokens":64000`, `"inferenceConfig":{"max_new_tokens":64000}`, `"maxTokens":1`} {
 		sent := `{"inferenceConfig":{"maxTokens":1},"additionalModelRequestFields":{` + more + `}}`
 		if e, err := ofPreset(t, "bedrock").Decide(post("/model/m/converse", sent)); err == nil {
@@ -233,5 +262,48 @@ func TestWhatWasDroppedIsBrief(t *testing.T) {
 	}
 	if told := strings.Join(e.Dropped, " "); len(told) > 4<<10 {
 		t.Errorf("what was dropped is told in %d bytes", len(told))
+	}
+}
+
+// TestNothingOfABodyIsKept: what was taken out of a request is told, and the request itself is let go.
+func TestNothingOfABodyIsKept(t *testing.T) {
+	r := parsed(t, map[string]any{"preset": "anthropic"})
+	const size, requests = 4 << 20, 4
+	var told [][]string
+	before := inUse()
+	for range requests {
+		e, err := r.Decide(Request{
+			Method: http.MethodPost, Path: "/v1/messages", Header: http.Header{"Content-Type": {"application/json"}},
+			Body: []byte(`{"model":"m","max_tokens":1,"messages":[],"` + strings.Repeat("k", size) + `":0}`),
+		})
+		if err != nil || len(e.Dropped) != 1 {
+			t.Fatalf("%q, %v", e.Dropped, err)
+		}
+		told = append(told, e.Dropped)
+	}
+	if after := inUse(); after > before+requests*size/4 {
+		t.Errorf("%d MiB are kept by %d words", (after-before)>>20, len(told))
+	}
+	runtime.KeepAlive(told)
+}
+
+// inUse is how many bytes of the heap are in use.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestAListOfNothingTakesNoMemory: a list of empty betas would take eight times its length.
+func TestAListOfNothingTakesNoMemory(t *testing.T) {
+	r := parsed(t, map[string]any{"preset": "anthropic"})
+	body := []byte(`{"model":"m","max_tokens":1,"messages":[],"betas":["a"` + strings.Repeat(`,""`, 1<<20) + `]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	e, err := r.Decide(Request{Method: http.MethodPost, Path: "/v1/messages", Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
+	runtime.ReadMemStats(&after)
+	if used := int(after.TotalAlloc - before.TotalAlloc); err != nil || !slices.Equal(e.Dropped, []string{"betas"}) || used > 4*len(body) {
+		t.Errorf("%q, %v; it took %d bytes to read %d", e.Dropped, err, used, len(body))
 	}
 }

@@ -57,7 +57,7 @@ func (w reacher) judgeContent(body object, over []glob) error {
 		}
 	}
 	lists := map[API][]string{
-		Anthropic: {"messages"}, Bedrock: {"messages"}, OpenAIChat: {"messages"}, OpenAIResponses: {"input"},
+		Anthropic: {"messages", "system"}, Bedrock: {"messages", "system"}, OpenAIChat: {"messages"}, OpenAIResponses: {"input"},
 		Google: {"contents", "system_instruction"},
 	}[r.API]
 	for _, key := range lists {
@@ -111,6 +111,11 @@ func (c *content) block(kind string, block object, depth int) error {
 			return err
 		}
 	}
+	if c.api == OpenAIChat && kind == "content" {
+		if err := c.part(block); err != nil {
+			return err
+		}
+	}
 	if c.api == Anthropic || c.api == Bedrock && kind == "content" && block.find("type") != nil {
 		kind, _ = block.getString("type") // if type is not a JSON string, kind is unknown
 	}
@@ -120,6 +125,24 @@ func (c *content) block(kind string, block object, depth int) error {
 		}
 	}
 	return nil
+}
+
+// chatParts are the types of parts of a chat's message that this package understands. Servers of this dialect have others,
+// and some of those name content by address.
+var chatParts = []string{"text", "image_url", "video_url", "audio_url", "document_url", "input_audio", "file", "refusal", "thinking", "reasoning", "redacted_thinking"}
+
+// part refuses a part of a chat's message of an unknown type, unless the route's reach names the type.
+func (c *content) part(block object) error {
+	kind, err := block.getString("type")
+	isText := block.find("type") == nil && len(block.members) == 1 && block.find("text") != nil
+	if err == nil && (isText || slices.Contains(chatParts, kind) || kind != "" && c.route.reaches(kind)) {
+		return nil
+	}
+	c.unmeasured = true
+	if c.urls {
+		return nil
+	}
+	return bad(CodeReach, "a message has a part of the type %s, which the gateway does not know. The upstream may take it for an address. Send text, image_url, input_audio or file", short(kind))
 }
 
 // itemContent names the members that hold the content of an item of the Responses API, by the item's type. One of them

@@ -14,14 +14,19 @@ func (r *Route) model(name string) (string, error) {
 	if !isModel(name) {
 		return "", bad(CodeModel, "the name of the model has characters that no model has, or is too long")
 	}
-	if !r.reaches("web_search") && strings.HasSuffix(strings.ToLower(name), ":online") {
+	lower := strings.ToLower(name)
+	has := func(variant string) bool { return slices.Contains(strings.Split(lower, ":")[1:], variant) }
+	if !r.reaches("stored") && strings.Contains(lower, "@preset/") {
+		return "", bad(CodeReach, "this route has no stored presets of models (@preset/), because a preset may name another model")
+	}
+	if !r.reaches("web_search") && has("online") {
 		return "", bad(CodeReach, "this route has no models that search the web (:online)")
 	}
-	if !r.reaches("provider") && strings.HasSuffix(strings.ToLower(name), ":nitro") {
+	if !r.reaches("provider") && has("nitro") {
 		return "", bad(CodeReach, "this route has no models of the fastest provider (:nitro), because their price is different")
 	}
 	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Name == name })
-	if at < 0 && strings.HasSuffix(strings.ToLower(name), "[1m]") {
+	if at < 0 && strings.HasSuffix(lower, "[1m]") {
 		return "", bad(CodeReach, "this route has no models with the long window ([1m]), because their price is different; "+
 			"ask for %s", short(name[:len(name)-len("[1m]")]))
 	}

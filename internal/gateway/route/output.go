@@ -2,6 +2,7 @@ package route
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,9 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	var err error
 	switch api {
 	case OpenAIResponses:
-		keys = []string{"max_output_tokens"}
+		if keys = []string{"max_output_tokens"}; r.Preset == "codex-login" {
+			keys = nil // this upstream takes no word on how long an answer may be
+		}
 	case OpenAIChat:
 		choices = "n"
 		if err = body.spelled("max_completion_tokens"); err == nil {
@@ -37,7 +40,7 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 			keys = []string{"maxTokens"}
 			err = errors.Join(err, saysNoLength(body.get(moreFields), 0))
 		case !strings.Contains(e.Model, "anthropic"):
-			return nil // each vendor has its own key, and ignores the keys of others
+			return oneChoice(body) // each vendor has its own key for a length, and ignores the keys of others
 		}
 	}
 	if err != nil {
@@ -57,7 +60,11 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 		}
 		e.MaxOutput = max(e.MaxOutput, n)
 	}
-	if err := addThinking(api, body, e); err != nil {
+	add := addThinking
+	if api == OpenAIChat {
+		add = r.addChatThinking
+	}
+	if err := add(body, e); err != nil {
 		return err
 	}
 	if choices == "" {
@@ -86,9 +93,61 @@ func (r *Route) chatLengths(body object) ([]string, error) {
 	return allChatLengths[:1], err
 }
 
+// oneChoice refuses several answers to one request of another vendor's model on Bedrock. Most of these models do not tell
+// how many tokens they used, so the bound of one answer would be all that is paid.
+func oneChoice(body object) error {
+	for _, key := range []string{"n", "num_generations", "numResults", "best_of"} {
+		if n, err := body.getCount(key); err != nil || n > 1 {
+			return errors.New(key + " asks for several answers, and their cost has no bound")
+		}
+	}
+	return nil
+}
+
+// thinksBeyond are the vendors whose max_tokens bounds the answer without the thoughts. Their models may think although
+// the request does not ask for it.
+var thinksBeyond = []string{"aliyuncs.com", "volces.com", "bytepluses.com"}
+
+// addChatThinking adds the thoughts that a chat's length does not bound. api.openai.com bounds both. Some other servers of
+// this dialect have a budget for thoughts beside the length. If a request asks for thoughts without a budget, the length
+// bounds nothing, and the model's own bound counts.
+func (r *Route) addChatThinking(body object, e *Exchange) error {
+	if r.Upstream.Host == "api.openai.com" || e.MaxOutput == 0 {
+		return nil
+	}
+	thoughts, open := int64(0), slices.ContainsFunc(thinksBeyond, func(host string) bool {
+		return strings.HasSuffix("."+r.Upstream.Hostname(), "."+host)
+	})
+	for _, in := range []struct{ holder, budget, on, value string }{
+		{"", "thinking_budget", "enable_thinking", "true"},
+		{"thinking", "budget_tokens", "type", ""},
+		{"reasoning", "max_tokens", "enabled", "true"},
+		{"chat_template_kwargs", "thinking_budget", "enable_thinking", "true"},
+	} {
+		holder, err := body, error(nil)
+		if in.holder != "" {
+			holder, err = body.getObject(in.holder)
+		}
+		if err != nil {
+			return err
+		}
+		budget, err := holder.getCount(in.budget)
+		if err != nil {
+			return err
+		}
+		on := string(holder.get(in.on))
+		isOn := on != "" && (on == in.value || in.value == "" && on != `"disabled"`)
+		thoughts, open = thoughts+min(budget, 1<<40), open || isOn && budget == 0
+	}
+	if e.MaxOutput = min(e.MaxOutput, 1<<40) + thoughts; open {
+		e.MaxOutput = 0
+	}
+	return nil
+}
+
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.
-func addThinking(api API, body object, e *Exchange) error {
-	if api != Anthropic && api != Bedrock {
+func addThinking(body object, e *Exchange) error {
+	if e.API != Anthropic && e.API != Bedrock {
 		return nil
 	}
 	for _, holder := range []string{"", moreFields} {

@@ -119,8 +119,11 @@ func (w reacher) drop(m member, change edits) edits {
 	return append(change, edit{key: m.key})
 }
 
-// tell notes a removed part. The word may be a stranger's, so it is cut short.
-func (w reacher) tell(word string) { w.e.Dropped = append(w.e.Dropped, word[:min(len(word), 64)]) }
+// tell notes a removed part. The word may be a stranger's, so it is cut short, and cloned: events are kept, and must not
+// keep the body that the word was a part of.
+func (w reacher) tell(word string) {
+	w.e.Dropped = append(w.e.Dropped, strings.Clone(word[:min(len(word), 64)]))
+}
 
 // mostDropped bounds the removed parts that are reported for one request, because events are kept.
 const mostDropped = 32

@@ -97,6 +97,10 @@ func TestContentByAddress(t *testing.T) {
 		"in a document":         {"anthropic", "/v1/messages", `{"model":"m","messages":[{"content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":` + address + `}}]}}]}]}`},
 		"of a chat":             {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":` + address + `}}]}]}`},
 		"of a chat, plain":      {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image_url","image_url":` + address + `}]}]}`},
+		"a film of a chat":      {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"video","video":[` + address + `]}]}]}`},
+		"an image of a chat":    {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"image","image":` + address + `}]}]}`},
+		"a film without a type": {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"video":[` + address + `]}]}]}`},
+		"in the instructions":   {"anthropic", "/v1/messages", `{"model":"m","messages":[],"system":[{"type":"document","source":{"type":"url","url":` + address + `}}]}`},
 		"of a response":         {"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":` + address + `}]}]}`},
 		"a file of a response":  {"openai", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_file","file_url":` + address + `}]}]}`},
 		"of a function":         {"openai", "/v1/responses", `{"model":"m","input":[{"type":"function_call_output","output":[{"type":"input_image","image_url":` + address + `}]}]}`},
@@ -171,6 +175,8 @@ func TestOneModel(t *testing.T) {
 		"of path and a null":    {"google", "/v1beta/models/good:generateContent", `{"Model":null}`},
 		"of bedrock, by number": {"bedrock", "/model/arn%3Aaws%3Abedrock%3Ax%2Fdear/invoke", `{}`},
 		"that searches":         {"openrouter", "/v1/chat/completions", `{"model":"fine-1:online"}`},
+		"that searches, first":  {"openrouter", "/v1/chat/completions", `{"model":"fine-1:Online:floor"}`},
+		"of a stored preset":    {"openrouter", "/v1/chat/completions", `{"model":"fine-1@preset/dear"}`},
 	} {
 		if e, err := ofPreset(t, test.preset, "models", models).Decide(post(test.target, test.sent)); err == nil {
 			t.Errorf("%s passes: %s", name, e.Body)
