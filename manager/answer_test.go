@@ -175,6 +175,57 @@ func TestNoAnswerIsAnEmptyOne(t *testing.T) {
 	})
 }
 
+// TestAWorkspaceThatIsNotSeenIsNoAnswer: the workspace was moved, or lies on a disk that this client does not see. The result stays.
+func TestAWorkspaceThatIsNotSeenIsNoAnswer(t *testing.T) {
+	in(t, func(t *testing.T, h *host) {
+		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
+		write(t, run.Workspace()+"/answer.txt", "42")
+		h.respond(run)
+		away := run.Workspace() + ".away"
+		if err := os.Rename(run.Workspace(), away); err != nil {
+			t.Fatal(err)
+		}
+		result, err := run.Wait(t.Context())
+		if err != nil || !errors.Is(result.AnswerErr, errNotSeen) {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if err := run.Acknowledge(result); !errors.Is(err, errNotSeen) {
+			t.Errorf("it is taken without its answer: %v", err)
+		}
+		if err := os.Rename(away, run.Workspace()); err != nil {
+			t.Fatal(err)
+		}
+		result, err = run.Wait(t.Context())
+		if err != nil || result.Answer != "42" || run.Acknowledge(result) != nil {
+			t.Errorf("it is back: %+v, %v", result, err)
+		}
+	})
+}
+
+// TestAResultOutlivesALowerLimit: the watcher's limit for requests was higher when it admitted the run.
+func TestAResultOutlivesALowerLimit(t *testing.T) {
+	in(t, func(t *testing.T, h *host) {
+		m := h.client(Options{})
+		run := h.spawn(m, SpawnOptions{ID: "s1", Task: strings.Repeat("x", 9<<10)})
+		h.respond(run)
+		if err := h.rewrite(func(b *delegation.Heartbeat) { b.Limits.RequestBytes = 8 << 10 }); err != nil {
+			t.Fatal(err)
+		}
+		list, err := m.List(t.Context())
+		if err != nil || len(list.Items) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		again, err := m.Attach("s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := again.Wait(t.Context())
+		if err != nil || again.Acknowledge(result) != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestABriefIsBounded: it has so much of the answer and no more, does not wait, and takes no other bound of the manager's away.
 func TestABriefIsBounded(t *testing.T) {
 	h := newHost(t)

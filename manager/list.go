@@ -88,13 +88,14 @@ func (m *Manager) List(ctx context.Context) (Listing, error) {
 	return list, nil
 }
 
-// requestLimit returns the size of the longest request that the watcher reads. A longer file has no run.
+// requestLimit returns the size of the longest request that this client reads. It is not below the usual limit of a
+// watcher, because the watcher's limit may have been higher when it admitted a run.
 func (m *Manager) requestLimit() int64 {
 	beat, err := m.heartbeat()
-	if limit := beat.Limits.RequestBytes; err == nil && limit > 0 {
-		return min(limit, maxRequest)
+	if err != nil {
+		return usualRequest
 	}
-	return usualRequest
+	return max(usualRequest, min(beat.Limits.RequestBytes, maxRequest))
 }
 
 // lookedBefore returns the files that the last listing has read, by the names of the request files.

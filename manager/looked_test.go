@@ -126,15 +126,3 @@ func TestAListingAfterAnyChange(t *testing.T) {
 		}
 	}
 }
-
-// TestAFileOverANewLimitIsReadNoMore: the watcher reads no request that is as long, so no run of it is there.
-func TestAFileOverANewLimitIsReadNoMore(t *testing.T) {
-	in(t, func(t *testing.T, h *host) {
-		m, _, _ := listed(t, h)
-		h.beat.Limits.RequestBytes = 10
-		h.sendBeat()
-		if list := must(m.List(t.Context())); len(list.Items) != 0 {
-			t.Errorf("listed: %+v", list.Items)
-		}
-	})
-}

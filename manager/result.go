@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
 	"torno/delegation"
@@ -29,7 +31,8 @@ type Result struct {
 	// AnswerTruncated means that Answer is only the beginning. The file AnswerWhole holds all of it.
 	AnswerTruncated bool
 	AnswerWhole     string
-	// AnswerErr says why an existing answer file was not read: it is a link, a FIFO, a directory.
+	// AnswerErr says why an answer was not read: its file is a link, a FIFO or a directory, or the workspace cannot be
+	// looked into. In the last case the result is not taken.
 	AnswerErr error
 	// Partial means that there is an answer although the run did not complete.
 	Partial bool
@@ -159,8 +162,27 @@ type foundAnswer struct {
 	whole bool   // a file beside it holds the whole answer
 }
 
+// errNotSeen means that an answer could not be looked for: this process does not see the workspace, or is short of
+// something. The answer may exist, so Acknowledge does not take the result.
+var errNotSeen = errors.New("its workspace cannot be looked into from here")
+
+// isOurs reports whether an error comes from this process or its view of the disk. A child cannot cause it.
+func isOurs(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ENXIO, syscall.ENODEV}, func(one error) bool {
+		return errors.Is(err, one)
+	})
+}
+
 func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {
+	defer func() {
+		if isOurs(err) {
+			err = fmt.Errorf("%w: %w", errNotSeen, err)
+		}
+	}()
 	workspace, err := r.m.openWorkspace(r.workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, fmt.Errorf("%w: %s does not exist", errNotSeen, r.workspace)
+	}
 	if err != nil {
 		return found, err
 	}

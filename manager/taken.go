@@ -44,6 +44,9 @@ func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result belongs to another run", r.id)
 	}
+	if errors.Is(result.AnswerErr, errNotSeen) {
+		return fmt.Errorf("%w; next: wait for %s where %s is, or start it anew with --replace", errNotSeen, r.id, r.workspace)
+	}
 	err := r.checkCurrent()
 	switch {
 	case errors.Is(err, ErrSuperseded):
