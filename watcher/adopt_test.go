@@ -227,6 +227,23 @@ func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
 	d.empty()
 }
 
+// TestALowerLimitForRequestsEndsNoRun: what runs was allowed, and what has ended is answered.
+func TestALowerLimitForRequestsEndsNoRun(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	d.crash()
+	d.config.Outboxes[0].MaxRequestBytes = 10
+	d.open()
+	big := d.submit(ask{id: "s2", task: "echo"})
+	big.request = ""
+	d.want(d.response(big), delegation.StatusError, delegation.ReasonRefused, -1)
+	release()
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.onceEach()
+}
+
 // TestACrashBetweenTheStepsOfALaunch holds the watcher at each step of the fake, kills it there, and wants one agent and one
 // answer. What was not released is made anew. Between the journal's note of the release and the word to init it cannot be told
 // whether the agent ran: that is lost.

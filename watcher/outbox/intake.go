@@ -53,7 +53,11 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 		}
 		return 0
 	}
-	data, read, err := d.Dir.ReadRequest(name, d.Settings.MaxRequestBytes)
+	admitted := known.Stamp.Size // the limit may have been higher then
+	if r != nil {
+		admitted = admissionOf(r).Reading().Stamp.Size
+	}
+	data, read, err := d.Dir.ReadRequest(name, max(admitted, d.Settings.MaxRequestBytes))
 	switch {
 	case r != nil && admissionOf(r).Reading().Same(read):
 		admissionOf(r).read.Store(&read)
@@ -61,6 +65,8 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	case over && known.Reading().Same(read):
 		d.readAgain(known, read)
 		return 0
+	case err == nil && int64(len(data)) > d.Settings.MaxRequestBytes: // it is another request
+		data, read, err = d.Dir.ReadRequest(name, d.Settings.MaxRequestBytes)
 	}
 	defer d.costs.exempt(reading)
 	if !ok || known.Content != read.Content {

@@ -144,7 +144,7 @@ func (o *Outbox) Respond(request, response string, read delegation.Reading, body
 
 // StillThere reports whether a request that was read is still under its name.
 func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, error) {
-	return o.Dir.StillHolds(request, read, o.Settings.MaxRequestBytes)
+	return o.Dir.StillHolds(request, read, max(read.Stamp.Size, o.Settings.MaxRequestBytes))
 }
 
 // Beat writes watcher.json until ctx is done, and once more to say that the watcher stops.

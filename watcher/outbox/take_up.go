@@ -20,7 +20,7 @@ func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason del
 	in, reason := o.StillAsked(record)
 	in.descent = record.Descent
 	spec := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
-	if reason != "" {
+	if reason != "" || in.data == nil {
 		return o.Admission(record.RunKey(), in, spec, record.Warnings), reason
 	}
 	allowed, reason, why := o.stillAllows(record, in)
@@ -54,12 +54,17 @@ func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, 
 }
 
 // StillAsked reads the request of a record once more, with the same distrust as ever. It returns the reason why no
-// client waits for the run any more, or "" if one does. By now the same request may lie in another file.
+// client waits for the run any more, or "" if one does. By now the same request may lie in another file. If this process
+// cannot read it, for example because it has too many open files, the record counts: the Intake has no data then.
 func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
 	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
-	data, read, err := o.readSettled(record.FileName)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, read, err := o.readSettled(record.FileName, in.read.Stamp.Size)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return in, delegation.ReasonClientGone
+	case isShortage(record.FileName, err):
+		o.log.Warn("the request of a run cannot be read; the run goes by its record", "run", record.Key, "file", record.FileName, "error", err)
+		return in, ""
 	}
 	request, decodeErr := delegation.DecodeRequest(data)
 	if err != nil || decodeErr != nil || request.SubagentID != record.Subagent || request.RequestID != record.Request {
@@ -77,10 +82,16 @@ const (
 	mostWriterPauses = 16
 )
 
-// readSettled reads a request. It reads again while the file may not be whole, or cannot be read.
-func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
+// isShortage reports whether an error of reading a request is this process's, or the disk's, and not the file's.
+func isShortage(name string, err error) bool {
+	return err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, delegation.ErrChanged) && delegation.RefuseEntry(name, err) == nil
+}
+
+// readSettled reads a request that had size bytes when it was admitted, which may be more than a request may have now. It
+// reads again while the file may not be whole, or cannot be read.
+func (o *Outbox) readSettled(name string, size int64) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
-		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)
+		data, read, err = o.Dir.ReadRequest(name, max(size, o.Settings.MaxRequestBytes))
 		if try == settleTries || !o.mayReadAgain(name, data, read, err) {
 			return data, read, err
 		}
@@ -91,8 +102,8 @@ func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading,
 // mayReadAgain reports whether a request deserves another read. If its writer may still be at work, this uses one of the
 // outbox's pauses for writers.
 func (o *Outbox) mayReadAgain(name string, data []byte, read delegation.Reading, err error) bool {
-	if err != nil && !errors.Is(err, delegation.ErrChanged) { // this process is short of something
-		return delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
+	if err != nil && !errors.Is(err, delegation.ErrChanged) {
+		return isShortage(name, err)
 	}
 	if err == nil {
 		_, unread := delegation.DecodeRequest(data)

@@ -2,8 +2,10 @@ package outbox
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -48,6 +50,40 @@ func TestAFileThatChangesWithoutEndIsNotWaitedFor(t *testing.T) {
 		}
 		if pauses != want {
 			t.Errorf("%v is waited for %d times, want %d", err, pauses, want)
+		}
+	}
+}
+
+// TestARequestThatCannotBeReadNow ends no run: this process is short of something, or the request is longer than requests may be now.
+func TestARequestThatCannotBeReadNow(t *testing.T) {
+	box := newBox(t, Host{Runs: noRuns{}}, Settings{MaxRequestBytes: 1 << 20})
+	const name = "request_s1.json"
+	text := `{"version":1,"subagent_id":"s1","request_id":"0123456789abcdef","task":"` + strings.Repeat("x", 9<<10) + `","workspace":"/w","timeout_seconds":9,"yaml_config":{}}`
+	if err := os.WriteFile(filepath.Join(box.Dir.Path(), name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	data, read, err := box.Dir.ReadRequest(name, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := delegation.DecodeRequest(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := journal.Run{FileName: name, Subagent: request.SubagentID, Request: request.RequestID, Stamp: read.Stamp, Content: read.Content}
+	box.Settings.MaxRequestBytes = 8 << 10
+	if _, reason := box.StillAsked(record); reason != "" {
+		t.Errorf("where the limit is lower now, it ends as %s", reason)
+	}
+	if there, err := box.StillThere(name, read); err != nil || !there {
+		t.Errorf("and its request is gone: %v", err)
+	}
+	for _, c := range []struct {
+		err   error
+		short bool
+	}{{syscall.EMFILE, true}, {syscall.EIO, true}, {fs.ErrNotExist, false}, {fs.ErrPermission, false}, {delegation.ErrChanged, false}, {nil, false}} {
+		if got := isShortage(name, c.err); got != c.short {
+			t.Errorf("%v: %v", c.err, got)
 		}
 	}
 }
