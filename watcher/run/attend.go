@@ -79,7 +79,7 @@ func (a *attendance) stay() error {
 	if !a.r.spec.Process.Stdin {
 		a.att.Input().Close()
 	}
-	a.work.Go(func() { a.r.workplace.watch(a.ctx, a.began, a.r.handle.State) })
+	a.work.Go(func() { a.r.workplace.watch(a.ctx, a.began, a.r.handle) })
 	a.work.Go(a.listen)
 	if a.r.inputs.takes {
 		a.work.Go(a.feed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/retry"
@@ -115,17 +116,34 @@ func (p *workplace) close() {
 	}
 }
 
+// toFind is how long an adopted run may go on whose workspace the watcher does not find. Somebody may have moved it for a
+// moment, or its disk may be mounted late.
+const toFind = time.Minute
+
+// find looks for the workspace of an adopted run until it is there, and reports whether it was found in time.
+func (p *workplace) find(ctx context.Context, h sandbox.Handle) bool {
+	ctx, cancel := context.WithTimeout(ctx, toFind)
+	defer cancel()
+	for try := 1; p.held == nil && retry.Pause(ctx, retry.Backoff(try)) == nil; try++ {
+		retry.Warn(p.log, "find the workspace of a running child", try, p.holdErr)
+		p.hold()
+		p.prove(h)
+	}
+	p.runs.claims.hold(p.Run, p.held)
+	return p.held != nil
+}
+
 // watch keeps looking at the content of the run's workspace, from the moment when the agent runs until ctx is done.
-func (p *workplace) watch(ctx context.Context, began <-chan struct{}, state sandbox.HandleState) {
+func (p *workplace) watch(ctx context.Context, began <-chan struct{}, h sandbox.Handle) {
 	select {
 	case <-began:
 	case <-ctx.Done():
 		return
 	}
 	switch {
-	case p.held != nil:
+	case p.held != nil, h.State != sandbox.HandleExited && p.find(ctx, h): // an ended sandbox writes nothing any more
 		p.held.Watch(ctx, p.runs.disks, workspace.LimitsOf(p.spec.Limits), p.Run)
-	case state != sandbox.HandleExited: // an ended sandbox writes nothing any more
+	case h.State != sandbox.HandleExited && ctx.Err() == nil:
 		p.EndOver(&delegation.Refusal{
 			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The watcher can no longer look at the workspace: " + p.holdErr.Error(),
 			Hint: "Leave a workspace where it is until its run has ended.",

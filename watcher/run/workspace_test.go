@@ -2,6 +2,8 @@ package run
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/tree"
@@ -33,15 +35,57 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
 	} {
 		t.Run(string(state), func(t *testing.T) {
-			runs := runsOf(t)
-			r := runs.newRun(Request{}, sandbox.Spec{}, deaf{})
-			r.workplace.holdErr = errReplaced
-			began := make(chan struct{})
-			close(began)
-			r.workplace.watch(t.Context(), began, state)
-			if got := r.Cause(); got != want {
-				t.Errorf("it is ended as %q, want %q", got, want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, begin := awayFrom(t, nil), time.Now()
+				began := make(chan struct{})
+				close(began)
+				r.workplace.watch(t.Context(), began, sandbox.Handle{State: state})
+				if got := r.Cause(); got != want {
+					t.Errorf("it is ended as %q, want %q", got, want)
+				}
+				if waited := time.Since(begin); (want != "") != (waited >= toFind) {
+					t.Errorf("after %v", waited)
+				}
+			})
 		})
 	}
+}
+
+// TestAWorkspaceThatComesBack: somebody moved it while the watcher was started again.
+func TestAWorkspaceThatComesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		mounted sandbox.Handle
+		found   bool
+	}{"the same": {sandbox.Handle{Device: 1, Inode: 2}, true}, "another": {sandbox.Handle{Device: 1, Inode: 3}, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				r := awayFrom(t, func() bool { return time.Since(begin) > toFind/3 })
+				if found := r.workplace.find(t.Context(), c.mounted); found != c.found || r.Cause() != "" {
+					t.Errorf("found: %v, %s", found, r.Cause())
+				}
+			})
+		})
+	}
+}
+
+// directory is a workspace.
+type directory struct{ workspace.Directory }
+
+func (directory) Above() ([]sandbox.Directory, error) { return nil, nil }
+func (directory) ID() tree.ID                         { return tree.ID{Dev: 1, Ino: 2} }
+func (directory) Close() error                        { return nil }
+
+// awayFrom returns an adopted run whose workspace is not there until back says so.
+func awayFrom(t *testing.T, back func() bool) *runner {
+	runs := runsOf(t)
+	runs.Workspaces = func(sandbox.Spec) (workspace.Directory, error) {
+		if back != nil && back() {
+			return directory{}, nil
+		}
+		return nil, errReplaced
+	}
+	r := runs.newRun(Request{}, sandbox.Spec{}, deaf{})
+	r.workplace.holdErr = errReplaced
+	return r
 }
