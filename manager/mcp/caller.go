@@ -59,7 +59,9 @@ func (s *Server) keepAlive(ctx context.Context) (quiet func()) {
 
 // Session returns a name that distinguishes the client of a call from the server's other clients on a port or a socket.
 // A client that has started the server is alone; its name is "".
-func (d *Desk) Session(ctx context.Context) string {
+func (d *Desk) Session(ctx context.Context) string { return sessionOf(ctx) }
+
+func sessionOf(ctx context.Context) string {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	return c.session
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,22 +18,50 @@ const maxKept = 64
 // adds which runs are ours, and which results the client has.
 type children struct {
 	mu    sync.Mutex
-	mine  []child // in the order of asking, or of the first wait
-	heard int64   // how many requests have come
+	mine  []child          // in the order of asking, or of the first wait
+	heard map[string]int64 // by session: how many requests have come
 }
 
 // child is one run.
 type child struct {
 	id, request string
-	toldAt      int64 // the value of heard when the result went out; 0 before that
-	others      bool  // another server began it, for a client of its own
+	session     string // to which the result went out
+	toldAt      int64  // the value of heard for the session when the result went out; 0 before that
+	has         bool   // the session has ended, and had the result
+	others      bool   // another server began it, for a client of its own
 }
 
-// noteHeard counts a request. A request proves that the client lives and has received all earlier answers.
-func (c *children) noteHeard() {
+// noteHeard counts a request. A request proves that its client lives and has received all earlier answers to it.
+func (c *children) noteHeard(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard++
+	if c.heard == nil {
+		c.heard = map[string]int64{}
+	}
+	c.heard[session]++
+}
+
+// forgetSessions forgets the sessions that have ended. A result that went out to one of them counts as told only if the
+// client sent a request afterwards. Otherwise it goes out again, to the next client that waits.
+func (c *children) forgetSessions(lives func(session string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.mine {
+		one := &c.mine[i]
+		if lives(one.session) || one.toldAt == 0 {
+			continue
+		}
+		if one.has = c.clientHas(*one); !one.has {
+			one.toldAt = 0
+		}
+	}
+	c.mine = slices.DeleteFunc(c.mine, func(one child) bool { return one.others && one.toldAt == 0 })
+	maps.DeleteFunc(c.heard, func(session string, _ int64) bool { return !lives(session) })
+}
+
+// clientHas reports whether a client has a result: it has sent a request since the result went out.
+func (c *children) clientHas(one child) bool {
+	return one.has || one.toldAt > 0 && c.heard[one.session] > one.toldAt
 }
 
 // add remembers a run. It replaces an earlier run of the same subagent.
@@ -47,15 +76,15 @@ func (c *children) put(one child) {
 	c.mine = append(c.mine, one)
 }
 
-// told notes that the result of a run goes out. It returns the runs that are too many to keep.
-func (c *children) told(id, request string) (tooMany []child) {
-	return c.note(child{id: id, request: request})
+// told notes that the result of a run goes out to a session. It returns the runs that are too many to keep.
+func (c *children) told(session, id, request string) (tooMany []child) {
+	return c.note(child{session: session, id: id, request: request})
 }
 
 // shown does the same as told for a client that looked at a result without asking for the run. If the run is not ours,
 // its result stays in the outbox.
-func (c *children) shown(id, request string) (tooMany []child) {
-	return c.note(child{id: id, request: request, others: true})
+func (c *children) shown(session, id, request string) (tooMany []child) {
+	return c.note(child{session: session, id: id, request: request, others: true})
 }
 
 func (c *children) note(one child) (tooMany []child) {
@@ -68,7 +97,7 @@ func (c *children) note(one child) (tooMany []child) {
 		i = len(c.mine) - 1
 	}
 	if c.mine[i].toldAt == 0 {
-		c.mine[i].toldAt = c.heard
+		c.mine[i].session, c.mine[i].toldAt = one.session, c.heard[one.session]
 	}
 	delivered := c.delivered(false)
 	return delivered[:max(0, len(delivered)-maxKept)]
@@ -90,11 +119,11 @@ func (c *children) boundOthers() {
 	})
 }
 
-// delivered returns our runs whose result the client has. A client has a result if it has sent a request since the
-// result went out. With orderly the client is leaving by itself, so it also has the last results.
+// delivered returns our runs whose result a client has. With orderly the client is leaving by itself, so it also has the
+// last results.
 func (c *children) delivered(orderly bool) (all []child) {
 	for _, one := range c.mine {
-		if one.toldAt > 0 && !one.others && (orderly || c.heard > one.toldAt) {
+		if one.toldAt > 0 && !one.others && (orderly || c.clientHas(one)) {
 			all = append(all, one)
 		}
 	}
@@ -106,7 +135,7 @@ func (c *children) delivered(orderly bool) (all []child) {
 func (c *children) deliveredOf(id string) (child, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.mine, func(one child) bool { return one.id == id && one.toldAt > 0 && c.heard > one.toldAt })
+	i := slices.IndexFunc(c.mine, func(one child) bool { return one.id == id && c.clientHas(one) })
 	if i < 0 {
 		return child{}, false
 	}

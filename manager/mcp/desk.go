@@ -19,8 +19,9 @@ import (
 // Desk offers a tool of a Set everything that it may do. It keeps the rules of our own tools: the budgets, the bounded
 // waits, and that a result stays in the outbox until the client has it.
 type Desk struct {
-	s    *Server
-	long bool // the tool waits as long as its child runs
+	s       *Server
+	session string // of the client
+	long    bool   // the tool waits as long as its child runs
 }
 
 // Task is a child that a set asks for.
@@ -201,7 +202,7 @@ func (d *Desk) Told(child Child) {
 	}
 	d.s.changed()
 	d.s.budgets.count(child.RequestID, child.Usage)
-	for _, old := range d.s.children.shown(child.SubagentID, child.RequestID) {
+	for _, old := range d.s.children.shown(d.session, child.SubagentID, child.RequestID) {
 		if err := d.s.release(old); err != nil {
 			d.s.log.Warn("could not remove a delivered result from the outbox", "subagent", old.id, "error", err)
 		}

@@ -56,6 +56,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
+	s.children.forgetSessions(nobody)
 	return errors.Join(err, s.leave(true))
 }
 

@@ -96,7 +96,9 @@ func (s *Server) converse(ctx context.Context, in io.Reader, out io.Writer, sess
 // receive sees each request of a client before the library does.
 func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
-		s.children.noteHeard()
+		session := request.GetSession().ID()
+		s.forgetSessions(session)
+		s.children.noteHeard(session)
 		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {
 			return s.trouble(s.set.unknown(call.Params.Name)).result(), nil
 		}
@@ -107,6 +109,18 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		return result, err
 	}
 }
+
+// forgetSessions forgets what went out to sessions that have ended, except the session of the current request.
+func (s *Server) forgetSessions(current string) {
+	lives := map[string]bool{current: true}
+	for session := range s.protocol.Sessions() {
+		lives[session.ID()] = true
+	}
+	s.children.forgetSessions(func(session string) bool { return lives[session] })
+}
+
+// nobody lives when the server ends.
+func nobody(string) bool { return false }
 
 // listeningKey is the context key for the context that ends when a client stops listening.
 type listeningKey struct{}

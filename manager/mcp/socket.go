@@ -139,6 +139,7 @@ func (s *Server) ServeSocket(ctx context.Context, listener net.Listener) error {
 	err := s.accept(ctx, listener, &clients)
 	stop()
 	clients.Wait()
+	s.children.forgetSessions(nobody)
 	return errors.Join(err, listener.Close(), s.leave(true))
 }
 

@@ -114,6 +114,35 @@ func TestASocketIsShared(t *testing.T) {
 	}
 }
 
+// TestAResultThatNobodyReadGoesOutAgain: a client dies with the answer in its socket. What other clients say then proves nothing about it.
+func TestAResultThatNobodyReadGoesOutAgain(t *testing.T) {
+	s := newStage(t)
+	s.beat(nil)
+	sh := s.serveSocket(Options{Fresh: -1})
+	p := sh.join()
+	p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
+	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
+	p.tool("wait", `{}`)
+	p.leave() // it has asked for nothing since
+	q := sh.join()
+	if r := q.tool("wait", `{}`); r.IsError || !strings.Contains(string(r.Struct), "yes") {
+		t.Errorf("the next client hears %s", r.Struct)
+	}
+	if r := q.tool("wait", `{}`); !r.IsError { // and this says that it has the result
+		t.Errorf("it has another result: %s", r.Struct)
+	}
+	q.leave()
+	sh.end()
+	m, err := manager.New(s.path, manager.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Attach("a"); !errors.Is(err, manager.ErrNoRun) {
+		t.Errorf("a result that was read is still there: %v", err)
+	}
+}
+
 // TestClientsOfASocketAreToldApart: what one has seen is not what the other has seen.
 func TestClientsOfASocketAreToldApart(t *testing.T) {
 	who := Tool{Name: "who", Input: `{"type":"object"}`, Call: func(ctx context.Context, desk *Desk, _ json.RawMessage) (*Page, error) {

@@ -41,7 +41,7 @@ func (set Set) adopt() toolSet {
 			name: t.Name, title: t.Title, about: t.About, input: t.Input, reads: t.Reads, ends: t.Ends, repeats: t.Repeats,
 			takes: t.Takes, waits: t.Waits,
 			call: func(ctx context.Context, s *Server, raw json.RawMessage) (answer, error) {
-				page, err := t.Call(ctx, &Desk{s, t.Waits}, raw)
+				page, err := t.Call(ctx, &Desk{s, sessionOf(ctx), t.Waits}, raw)
 				if err != nil {
 					return nil, err
 				}

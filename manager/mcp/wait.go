@@ -121,7 +121,7 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 	}
 	ctx, done := whileListening(ctx)
 	defer done()
-	w := waiting{s: s, all: all, any: in.Until != "all"}
+	w := waiting{s: s, session: sessionOf(ctx), all: all, any: in.Until != "all"}
 	w.plan()
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errNotEnded)
 	defer cancel()
@@ -196,9 +196,10 @@ func (a *awaited) gone() bool {
 
 // waiting is one wait.
 type waiting struct {
-	s   *Server
-	all []*awaited
-	any bool // the first end is enough
+	s       *Server
+	session string // of the client
+	all     []*awaited
+	any     bool // the first end is enough
 }
 
 // plan decides which results are given in full. A result that went out before is not repeated, unless there is no
@@ -303,7 +304,7 @@ func (w *waiting) report() (answer, error) {
 		case one.outcome != nil:
 			said.Ended = append(said.Ended, *one.outcome)
 			w.s.budgets.count(one.request, &delegation.Usage{Model: one.outcome.Spent})
-			for _, old := range w.s.children.told(one.id, one.request) {
+			for _, old := range w.s.children.told(w.session, one.id, one.request) {
 				if err := w.s.release(old); err != nil {
 					w.s.log.Warn("could not remove a delivered result from the outbox", "subagent", old.id, "error", err)
 				}
