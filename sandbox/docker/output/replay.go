@@ -74,6 +74,10 @@ func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err err
 	if !r.complete {
 		r.now.stdout.bytes, r.now.stderr.bytes = unknown, unknown
 		r.gap = stamp > r.want.of(stream).stamp
+		if future := time.Now().Add(time.Minute).UnixNano(); r.want.stdout.stamp > future || r.want.stderr.stamp > future {
+			// The clock was set back, so no time says what was delivered. Twice is better than never.
+			r.stdout.passed, r.stderr.passed, r.gap = true, true, true
+		}
 	}
 	return nil
 }

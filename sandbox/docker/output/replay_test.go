@@ -186,6 +186,19 @@ func TestReplayOfARotatedLog(t *testing.T) {
 	}
 }
 
+// TestReplayBehindAClockThatWasSetBack delivers what the log still has, with a gap: all its times are before the cursor's.
+func TestReplayBehindAClockThatWasSetBack(t *testing.T) {
+	log := started(64, true)
+	for i := range 4 {
+		log.write(sandbox.Stdout, fmt.Sprintf("line %d\n", i))
+	}
+	later := time.Now().Add(time.Hour).UnixNano()
+	rest := playBack(t, live(7, 0, later), log.frames[2:], false)
+	if !rest.equal("line 1\nline 2\nline 3\n", "") || rest.gaps != 1 {
+		t.Errorf("%q with %d gaps", rest.text[sandbox.Stdout], rest.gaps)
+	}
+}
+
 // TestReplayOfFramesOfOneTime goes by count where the clock stood still.
 func TestReplayOfFramesOfOneTime(t *testing.T) {
 	frames := []logFrame{

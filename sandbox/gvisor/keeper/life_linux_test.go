@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -477,5 +478,40 @@ func TestAnEndIsWhole(t *testing.T) {
 		if _, err := (Box{Dir: box.Name()}).End(); !errors.Is(err, ErrGone) {
 			t.Errorf("%.20q: %v", nonsense, err)
 		}
+	}
+}
+
+// TestAnEndIsWrittenWhenThereIsRoom: the reserved place needs room of its own on a file system that copies what it changes.
+func TestAnEndIsWrittenWhenThereIsRoom(t *testing.T) {
+	box, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	concluded := func() *keeper {
+		k := newKeeper(box)
+		go k.conclude(End{Started: true, Code: 3})
+		return k
+	}
+	if err := box.Mkdir("."+endName, 0o700); err != nil { // it cannot be written to now
+		t.Fatal(err)
+	}
+	k := concluded()
+	select {
+	case <-k.ended:
+		t.Fatal("it is told before it is written down")
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := errors.Join(box.Remove("."+endName), reserveEnd(box)); err != nil {
+		t.Fatal(err)
+	}
+	<-k.ended
+	if end, err := (Box{Dir: box.Name()}).End(); err != nil || end.Code != 3 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	k = concluded() // its place is gone, as when its box is removed
+	<-k.ended
+	if k.end.Trouble == "" {
+		t.Errorf("%+v", k.end)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/crash"
+	"torno/internal/retry"
 	"torno/sandbox/gvisor/keeper/output"
 )
 
@@ -240,10 +241,20 @@ func (k *keeper) finishLog() (dropped, all output.Progress) {
 	return k.log.End()
 }
 
+// toWriteEnd is how long a keeper tries to write the end down, unless its box is removed. Some file systems need new room
+// to write to a reserved place, and their disk may be full.
+const toWriteEnd = 10 * time.Minute
+
 // conclude writes the end down, and only then tells the watchers.
 func (k *keeper) conclude(end End) {
 	crash.At("keeper.ended")
-	if err := writeEnd(k.box, end); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), toWriteEnd)
+	defer cancel()
+	err := writeEnd(k.box, end)
+	for try := 1; err != nil && !errors.Is(err, fs.ErrNotExist) && retry.Pause(ctx, retry.Backoff(try)) == nil; try++ {
+		err = writeEnd(k.box, end)
+	}
+	if err != nil {
 		end.Trouble = "its end could not be written down: " + err.Error()
 	}
 	k.end = end
