@@ -182,5 +182,5 @@ func (t target) setExec(p string, exec bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(execMode(info, exec)), f.Close())
+	return errors.Join(f.Chmod(execMode(info, exec)), f.Sync(), f.Close())
 }

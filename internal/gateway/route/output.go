@@ -16,7 +16,8 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 	var err error
 	switch api {
 	case OpenAIResponses:
-		if keys = []string{"max_output_tokens"}; r.Preset == "codex-login" {
+		keys = []string{"max_output_tokens"}
+		if r.Preset == "codex-login" {
 			keys = nil // this upstream takes no word on how long an answer may be
 		}
 	case OpenAIChat:
@@ -139,7 +140,8 @@ func (r *Route) addChatThinking(body object, e *Exchange) error {
 		isOn := on != "" && (on == in.value || in.value == "" && on != `"disabled"`)
 		thoughts, open = thoughts+min(budget, 1<<40), open || isOn && budget == 0
 	}
-	if e.MaxOutput = min(e.MaxOutput, 1<<40) + thoughts; open {
+	e.MaxOutput = min(e.MaxOutput, 1<<40) + thoughts
+	if open {
 		e.MaxOutput = 0
 	}
 	return nil
