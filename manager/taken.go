@@ -181,7 +181,7 @@ func (m *Manager) saveCopy(r Result) error {
 // replaceFile writes a file whole, by rename, over anything that has its name. It gives the file to the outbox's owner,
 // who also owns the directory, if it may, so that each client of the outbox can read it.
 func (m *Manager) replaceFile(dir *os.Root, name string, data []byte) error {
-	draft, err := atomicfile.BeginIn(dir, ".")
+	draft, err := atomicfile.BeginIn(dir, ".", 0o600)
 	if err != nil {
 		return err
 	}

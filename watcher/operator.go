@@ -120,7 +120,9 @@ func (o *Operator) Runs(ctx context.Context, q control.Query) ([]control.Run, er
 	records, err := o.Journal.List(ctx, journal.Query{Outbox: idOf(known, q.Outbox), ActiveOnly: !q.All, Limit: q.Limit})
 	runs := make([]control.Run, 0, len(records))
 	for _, record := range records {
-		runs = append(runs, o.show(record, known))
+		run := o.show(record, known)
+		run.StdoutTail, run.StderrTail = "", "" // a list of thousands would take megabytes
+		runs = append(runs, run)
 	}
 	o.addSpending(ctx, runs)
 	return runs, err

@@ -157,7 +157,7 @@ func (in instructions) replace(text string) (err error) {
 	}
 	defer func() { err = errors.Join(err, draft.Drop()) }()
 	_, err = draft.WriteString(text)
-	err = errors.Join(err, in.dress(draft.File), in.unchanged())
+	err = errors.Join(err, in.dress(draft.File), draft.Sync(), in.unchanged())
 	switch {
 	case err != nil:
 		return err

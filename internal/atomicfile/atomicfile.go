@@ -1,5 +1,5 @@
 // Package atomicfile replaces a whole file. A process that is killed in the middle leaves the old file or the new one, and
-// never half of one.
+// never half of one. It may leave a draft beside it.
 //
 //	err := atomicfile.Write(filepath.Join(state, "calendar"), text, 0o600, atomicfile.Durable)
 //
@@ -46,12 +46,12 @@ const DraftSuffix = ".new"
 // Write replaces the file at path, in a directory that only the host writes. Its draft is PATH.new, so a killed writer
 // leaves nothing that the next writer does not remove. Two callers must not write the same path at the same time.
 func Write(path string, content []byte, mode fs.FileMode, flush Flush) error {
-	d, err := begin(byPath{}, filepath.Dir(path), filepath.Base(path)+DraftSuffix)
+	d, err := begin(byPath{}, filepath.Dir(path), filepath.Base(path)+DraftSuffix, draftMode)
 	if errors.Is(err, fs.ErrExist) {
 		if err := os.Remove(path + DraftSuffix); err != nil {
 			return err
 		}
-		d, err = begin(byPath{}, filepath.Dir(path), filepath.Base(path)+DraftSuffix)
+		d, err = begin(byPath{}, filepath.Dir(path), filepath.Base(path)+DraftSuffix, draftMode)
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func Write(path string, content []byte, mode fs.FileMode, flush Flush) error {
 
 // WriteIn replaces a file in a directory, with mode 0600. Several callers may write the same name at the same time.
 func WriteIn(dir *os.Root, name string, content []byte, flush Flush) error {
-	d, err := BeginIn(dir, ".")
+	d, err := BeginIn(dir, ".", draftMode)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func WriteIn(dir *os.Root, name string, content []byte, flush Flush) error {
 
 const draftMode fs.FileMode = 0o600
 
-// Draft is a new file that does not have its name yet. Only our user can read it.
+// Draft is a new file that does not have its name yet.
 type Draft struct {
 	*os.File
 	root directory
@@ -87,21 +87,23 @@ type directory interface {
 	Chtimes(name string, accessed, modified time.Time) error
 }
 
-// Begin makes a draft in a directory, under a name that nobody can guess.
-func Begin(dir string) (*Draft, error) { return begin(byPath{}, dir, randomName()) }
+// Begin makes a draft in a directory, under a name that nobody can guess. Only our user can read it.
+func Begin(dir string) (*Draft, error) { return begin(byPath{}, dir, randomName(), draftMode) }
 
-// BeginIn makes a draft in a directory beneath root.
-func BeginIn(root *os.Root, dir string) (*Draft, error) { return begin(root, dir, randomName()) }
+// BeginIn makes a draft in a directory beneath root, with a mode that the umask may narrow.
+func BeginIn(root *os.Root, dir string, mode fs.FileMode) (*Draft, error) {
+	return begin(root, dir, randomName(), mode)
+}
 
 // DraftPrefix begins the names of the drafts of Begin and BeginIn. A killed process leaves its draft.
 const DraftPrefix = ".new-"
 
 func randomName() string { return DraftPrefix + rand.Text() }
 
-func begin(root directory, dir, name string) (*Draft, error) {
+func begin(root directory, dir, name string, mode fs.FileMode) (*Draft, error) {
 	d := &Draft{root: root, dir: dir, temp: filepath.Join(dir, name)}
 	var err error
-	d.File, err = root.OpenFile(d.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, draftMode)
+	d.File, err = root.OpenFile(d.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	return d, err
 }
 

@@ -69,7 +69,7 @@ func TestADraft(t *testing.T) {
 	path, long := filepath.Join(dir, "file"), time.Unix(1e9, 0)
 	for name, begin := range map[string]func() (*Draft, error){
 		"by path":      func() (*Draft, error) { return Begin(dir) },
-		"beneath root": func() (*Draft, error) { return BeginIn(open(t, filepath.Dir(dir)), filepath.Base(dir)) },
+		"beneath root": func() (*Draft, error) { return BeginIn(open(t, filepath.Dir(dir)), filepath.Base(dir), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := begin()

@@ -44,7 +44,7 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/v1/status", &s)
 }
 
-// maxList bounds a list, in bytes. A watcher lists at most 20,000 entries.
+// maxList bounds a list, in bytes. It is enough for 20,000 entries, which is the other bound of a list.
 const maxList = 64 << 20
 
 // Runs lists runs.

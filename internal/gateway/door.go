@@ -63,17 +63,12 @@ type door struct {
 	idle     map[*connection]bool
 }
 
-// add makes a door one of the gateway's. The caller has locked the gateway.
-func (g *Gateway) add(d *door) {
-	g.doors[d.id] = d
-	go d.expire()
-}
-
-// listen makes the door's record and socket, and starts to take connections. The caller has locked the gateway.
+// listen makes the door's record and socket, and starts to take connections. It does nothing if the door listens already,
+// or takes no more requests. The caller has locked the gateway.
 func (d *door) listen() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.takes.Err() != nil {
+	if d.takes.Err() != nil || d.listener != nil {
 		return nil
 	}
 	dir, err := d.g.directory(d.id)

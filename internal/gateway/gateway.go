@@ -123,6 +123,9 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 		if d.ctx.Err() != nil || !d.sameAs(spec) {
 			return Door{}, fmt.Errorf("%w: %s", ErrOther, spec.ID)
 		}
+		if err := d.listen(); err != nil { // an earlier gateway opened it, and it waits
+			return Door{}, err
+		}
 		return d.show(), nil
 	}
 	if g.draining {
@@ -140,7 +143,8 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 		g.forget(spec.ID)
 		return Door{}, err
 	}
-	g.add(d)
+	g.doors[d.id] = d
+	go d.expire()
 	d.expect()
 	return d.show(), nil
 }
@@ -177,6 +181,9 @@ func (g *Gateway) Change(id string, c Change) (Door, error) {
 func (g *Gateway) Close(id string) (Door, bool) {
 	g.mu.Lock()
 	d, ok := g.doors[id]
+	if !ok && idForm.MatchString(id) {
+		g.forget(id) // Restore could not read its file
+	}
 	g.mu.Unlock()
 	if !ok {
 		return Door{}, false

@@ -83,6 +83,7 @@ func (g *Gateway) Restore() error {
 			g.Log.Warn("a door cannot be opened now; the gateway goes on trying", "door", id, "error", err)
 			d.running.Go(d.listenLater)
 		}
+		go d.expire()
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (g *Gateway) restore(id string) error {
 		g.forget(id)
 		return err
 	}
-	g.add(g.newDoor(s.Spec, s.Until))
+	g.doors[id] = g.newDoor(s.Spec, s.Until)
 	return nil
 }
 

@@ -249,7 +249,10 @@ func blocked(t *testing.T) (r *rig, socket string) {
 
 // TestADoorThatCannotBeOpenedNow is opened when it can be: its run has no other way out.
 func TestADoorThatCannotBeOpenedNow(t *testing.T) {
-	_, socket := blocked(t)
+	r, socket := blocked(t)
+	if _, err := r.g.Open(spec("run")); err == nil {
+		t.Error("it is called open")
+	}
 	if err := os.RemoveAll(socket); err != nil {
 		t.Fatal(err)
 	}
@@ -257,6 +260,9 @@ func TestADoorThatCannotBeOpenedNow(t *testing.T) {
 		info, err := os.Stat(socket)
 		return err == nil && info.Mode() == fs.ModeSocket|0o666
 	})
+	if _, err := r.g.Open(spec("run")); err != nil { // as a watcher asks that had no answer
+		t.Error(err)
+	}
 	if status, body, err := say(t, client(t, socket), messages, "hello", false); err != nil || status != http.StatusOK {
 		t.Errorf("%d %s, %v", status, body, err)
 	}

@@ -82,6 +82,12 @@ func List[T any](ctx context.Context, c *Client, most int64, method, path string
 		}
 		all = append(all, one)
 	}
+	if err == nil && begin != nil {
+		_, err = m.in.Token() // without the end of the list, a part of it is missing
+	}
+	if m.left.N <= 0 && err != nil {
+		err = ErrTooLong
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the %s's list: %w", c.program, err)
 	}

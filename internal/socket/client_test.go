@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -64,5 +65,27 @@ func TestAReplyIsBounded(t *testing.T) {
 	}
 	if err := stream.Next(&into); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a message without an end: %v", err)
+	}
+}
+
+// TestAListThatIsCutOff is no list: its program was killed while it wrote.
+func TestAListThatIsCutOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := r.URL.Query().Get("say")
+		_, _ = io.WriteString(w, said) // the client may be gone
+		_ = http.NewResponseController(w).Flush()
+		if !strings.HasSuffix(said, "]") {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer server.Close()
+	client := NewClient("gateway", nil, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+	})
+	defer client.Close()
+	for text, whole := range map[string]bool{`["one","two"]`: true, `[]`: true, `["one"`: false, `["one",`: false, `["one","tw`: false, `[`: false} {
+		if all, err := List[string](t.Context(), client, maxMessage, http.MethodGet, "/?say="+url.QueryEscape(text)); whole != (err == nil) {
+			t.Errorf("%s: %q, %v", text, all, err)
+		}
 	}
 }

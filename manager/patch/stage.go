@@ -36,7 +36,7 @@ func (g *stage) close() error { return g.store.root.RemoveAll(g.name) }
 
 // take stages the rest of a file, up to limit bytes, and returns its digest and size.
 func (g *stage) take(ctx context.Context, from io.Reader, limit int64) (digest string, size int64, err error) {
-	draft, err := atomicfile.BeginIn(g.store.root, g.name)
+	draft, err := atomicfile.BeginIn(g.store.root, g.name, 0o600)
 	if err != nil {
 		return "", 0, err
 	}

@@ -56,7 +56,8 @@ func (d *Doors) Forget(ctx context.Context, j Journal) error {
 func (d *Doors) noteSpent(ctx context.Context, j Journal, runs []string) (known []string, all error) {
 	for _, run := range runs {
 		record, err := lastAttempt(ctx, j, path.Base(run))
-		if err == nil && record.Outbox != path.Dir(run) { // a gateway that was taken over names another outbox's run
+		if err == nil && (record.Outbox != path.Dir(run) || record.Attempt > 1 && record.Key == path.Base(run)) {
+			// A gateway that was taken over names another outbox's run, or a later attempt.
 			known = append(known, run)
 			continue
 		}

@@ -60,9 +60,19 @@ func TestAFileIsReadOnce(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c.Find(gone, k) != nil || len(c.found(t, k)) != 100 {
+	c.reading <- struct{}{} // another file is being read
+	if c.Find(gone, k) != nil {
+		t.Error("a child that gave up waits")
+	}
+	<-c.reading
+	if len(c.found(t, k)) != 100 {
 		t.Error("a child that gave up removes the file")
 	}
+	c.reading <- struct{}{}
+	if len(c.found(t, k)) != 100 {
+		t.Error("a file that was read waits for another one")
+	}
+	<-c.reading
 	path := filepath.Join(dir, k.name())
 	info, err := os.Stat(path)
 	if err != nil {

@@ -37,7 +37,8 @@ func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
 // Close closes the file. Until then it stays readable, even if it is removed meanwhile.
 func (h *Held) Close() error { return h.file.Close() }
 
-// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file, or ctx ends first.
+// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file, or if ctx ends while
+// Find waits for another file to be read.
 func (c *Cache) Find(ctx context.Context, key Key) *Held {
 	name := key.name()
 	if !c.has(name) {
@@ -61,8 +62,8 @@ func (c *Cache) Find(ctx context.Context, key Key) *Held {
 }
 
 // verified checks a file's head and content, and then goes to the first byte after the head. It reads the content only if
-// the file is new or has changed since it was last read, and for one file at a time: a child can ask for a large file
-// often, and give up each time.
+// the file is new or has changed since it was last read, and one file at a time: a child can ask for a large file often,
+// and give up each time. What it has begun to read it reads to the end, so that the next child need not begin anew.
 func (c *Cache) verified(ctx context.Context, name string, file *os.File, want Digest) (*Held, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
 	line, err := in.ReadSlice('\n')
@@ -81,15 +82,17 @@ func (c *Cache) verified(ctx context.Context, name string, file *os.File, want D
 	if !ok {
 		return nil, fmt.Errorf("there is no digest %q", h.Algorithm)
 	}
-	select {
-	case c.reading <- struct{}{}:
-		defer func() { <-c.reading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	if !c.isVerified(name, file) {
+		select {
+		case c.reading <- struct{}{}:
+			defer func() { <-c.reading }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if !c.isVerified(name, file) { // another child may have had it read meanwhile
 		sum := algorithm()
-		if n, err := io.Copy(sum, reader{ctx, in}); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+		if n, err := io.Copy(sum, in); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
 			return nil, errors.Join(errors.New("it is damaged"), err)
 		}
 	}
@@ -97,19 +100,6 @@ func (c *Cache) verified(ctx context.Context, name string, file *os.File, want D
 		return nil, err
 	}
 	return &Held{Type: h.Type, Size: h.Size, file: file}, nil
-}
-
-// reader reads until its context ends.
-type reader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
 }
 
 // Draft is a file that is being fetched. One goroutine uses it.

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"torno/internal/gateway/cache"
@@ -70,11 +71,14 @@ func (i *Index) Close() {
 	<-i.done
 }
 
+// distFields are the members of dist that npm reads.
+var distFields = []string{"tarball", "integrity", "shasum"}
+
 // npm reads a packument: each versions.VERSION.dist holds tarball, and integrity or shasum.
 func npm(page io.Reader, told Told) {
 	fields := map[string]string{}
 	walk(page, func(path []string, value string) {
-		if len(path) == 4 && path[0] == "versions" && path[2] == "dist" {
+		if len(path) == 4 && path[0] == "versions" && path[2] == "dist" && slices.Contains(distFields, path[3]) {
 			fields[path[3]] = value
 		}
 	}, func(path []string) {

@@ -6,11 +6,13 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,19 +113,29 @@ func TestATextWithoutAnEnd(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	i := NewIndex(NPM, "application/json", at, func(string, cache.Digest) { t.Error("a file is told") })
-	if _, err := io.WriteString(i, `{"readme":"`); err != nil {
-		t.Fatal(err)
+	const size = 32 << 20
+	member := `":"` + strings.Repeat("y", 1<<16) + `",`
+	_, err = io.WriteString(i, `{"versions":{"1":{"dist":{`)
+	for n := 0; n < size && err == nil; n += len(member) {
+		_, err = io.WriteString(i, `"`+strconv.Itoa(n)+member)
 	}
-	const size = 64 << 20
+	held := func(what string) {
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if used := int64(after.HeapAlloc) - int64(before.HeapAlloc); used > size/4 {
+			t.Errorf("%d MiB of %s hold %d MiB", size>>20, what, used>>20)
+		}
+	}
+	held("members")
+	if _, err2 := io.WriteString(i, `"readme":"`); errors.Join(err, err2) != nil {
+		t.Fatal(err, err2)
+	}
 	part := bytes.Repeat([]byte("x"), 16<<10)
 	for range size / len(part) {
 		if _, err := i.Write(part); err != nil {
 			t.Fatal(err)
 		}
 	}
+	held("a text")
 	i.Close()
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > size/4 {
-		t.Errorf("%d MiB of a text took %d MiB", size>>20, used>>20)
-	}
 }

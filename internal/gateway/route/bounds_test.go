@@ -145,6 +145,8 @@ func TestTheLengthThatCounts(t *testing.T) {
 		`{"model":"m","max_tokens":1,"reasoning":{"max_tokens":50}}`:                          51,
 		`{"model":"m","max_tokens":1,"chat_template_kwargs":{"thinking_budget":50}}`:          51,
 		`{"model":"m","max_tokens":1,"enable_thinking":true}`:                                 0,
+		`{"model":"m","max_tokens":1,"thinking_budget":-1}`:                                   0,
+		`{"model":"m","max_tokens":1,"thinking":true}`:                                        0,
 		`{"model":"m","max_tokens":1,"thinking":{"type":"auto"}}`:                             0,
 		`{"model":"m","max_tokens":1,"thinking":{"type":"disabled"},"enable_thinking":false}`: 1,
 	} {
@@ -152,11 +154,15 @@ func TestTheLengthThatCounts(t *testing.T) {
 			t.Errorf("%s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
 		}
 	}
-	e, err := parsed(t, map[string]any{"preset": "compatible", "upstream": "https://dashscope.aliyuncs.com/v1"}).Decide(post(chat, `{"model":"m","max_tokens":1}`))
-	if err != nil || e.MaxOutput != 0 {
-		t.Errorf("a vendor whose models think unasked: %d tokens, %v", e.MaxOutput, err)
+	unasked := parsed(t, map[string]any{"preset": "compatible", "upstream": "https://dashscope.aliyuncs.com/v1"})
+	for sent, most := range map[string]int64{
+		`{"model":"m","max_tokens":1}`: 0, `{"model":"m","max_tokens":1,"enable_thinking":false}`: 1, `{"model":"m","max_tokens":1,"thinking_budget":9}`: 10,
+	} {
+		if e, err := unasked.Decide(post(chat, sent)); err != nil || e.MaxOutput != most {
+			t.Errorf("at a vendor whose models think unasked, %s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
+		}
 	}
-	e, err = parsed(t, map[string]any{"preset": "codex-login", "credential": map[string]any{"codex": "/x"}}).Decide(post("/v1/responses", `{"model":"m","input":"x","max_output_tokens":1}`))
+	e, err := parsed(t, map[string]any{"preset": "codex-login", "credential": map[string]any{"codex": "/x"}}).Decide(post("/v1/responses", `{"model":"m","input":"x","max_output_tokens":1}`))
 	if err != nil || e.MaxOutput != 0 {
 		t.Errorf("an upstream that takes no length: %d tokens, %v", e.MaxOutput, err)
 	}

@@ -15,7 +15,9 @@ func (r *Route) model(name string) (string, error) {
 		return "", bad(CodeModel, "the name of the model has characters that no model has, or is too long")
 	}
 	lower := strings.ToLower(name)
-	has := func(variant string) bool { return slices.Contains(strings.Split(lower, ":")[1:], variant) }
+	has := func(variant string) bool { // the parts of a tuned model's name are an organisation's words
+		return !strings.HasPrefix(lower, "ft:") && slices.Contains(strings.Split(lower, ":")[1:], variant)
+	}
 	if !r.reaches("stored") && strings.Contains(lower, "@preset/") {
 		return "", bad(CodeReach, "this route has no stored presets of models (@preset/), because a preset may name another model")
 	}

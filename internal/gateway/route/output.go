@@ -76,7 +76,7 @@ func (r *Route) judgeOutput(body object, over []glob, e *Exchange) error {
 		return errors.New("the number of choices (" + choices + ") is not a small number")
 	}
 	if n > 1 && e.MaxOutput == 0 {
-		return errors.New("there are several choices (" + choices + ") and nothing says how long each may become (" + keys[0] + ")")
+		return errors.New("there are several choices (" + choices + ") and nothing bounds how long each may become (" + keys[0] + ", and a budget for thoughts)")
 	}
 	e.MaxOutput *= max(n, 1)
 	return nil
@@ -98,7 +98,9 @@ func (r *Route) chatLengths(body object) ([]string, error) {
 // how many tokens they used, so the bound of one answer would be all that is paid.
 func oneChoice(body object) error {
 	for _, key := range []string{"n", "num_generations", "numResults", "best_of"} {
-		if n, err := body.getCount(key); err != nil || n > 1 {
+		if n, err := body.getCount(key); err != nil {
+			return err
+		} else if n > 1 {
 			return errors.New(key + " asks for several answers, and their cost has no bound")
 		}
 	}
@@ -116,35 +118,41 @@ func (r *Route) addChatThinking(body object, e *Exchange) error {
 	if r.Upstream.Host == "api.openai.com" || e.MaxOutput == 0 {
 		return nil
 	}
-	thoughts, open := int64(0), slices.ContainsFunc(thinksBeyond, func(host string) bool {
-		return strings.HasSuffix("."+r.Upstream.Hostname(), "."+host)
-	})
-	for _, in := range []struct{ holder, budget, on, value string }{
-		{"", "thinking_budget", "enable_thinking", "true"},
-		{"thinking", "budget_tokens", "type", ""},
-		{"reasoning", "max_tokens", "enabled", "true"},
-		{"chat_template_kwargs", "thinking_budget", "enable_thinking", "true"},
+	thoughts, open, said := int64(0), false, false
+	for _, in := range []struct{ holder, budget, on string }{
+		{"", "thinking_budget", "enable_thinking"},
+		{"thinking", "budget_tokens", "type"},
+		{"reasoning", "max_tokens", "enabled"},
+		{"chat_template_kwargs", "thinking_budget", "enable_thinking"},
 	} {
-		holder, err := body, error(nil)
+		holder := body
 		if in.holder != "" {
-			holder, err = body.getObject(in.holder)
-		}
-		if err != nil {
-			return err
+			var err error
+			if holder, err = body.getObject(in.holder); err != nil {
+				open = true // thinking: true
+				continue
+			}
 		}
 		budget, err := holder.getCount(in.budget)
-		if err != nil {
-			return err
+		unbounded := err != nil // -1 is no budget
+		switch on := string(holder.get(in.on)); {
+		case on == "false" || on == `"disabled"`:
+			said = true
+		case unbounded, on != "" && budget == 0:
+			open = true
+		case budget > 0:
+			thoughts, said = thoughts+min(budget, 1<<40), true
 		}
-		on := string(holder.get(in.on))
-		isOn := on != "" && (on == in.value || in.value == "" && on != `"disabled"`)
-		thoughts, open = thoughts+min(budget, 1<<40), open || isOn && budget == 0
 	}
 	e.MaxOutput = min(e.MaxOutput, 1<<40) + thoughts
-	if open {
+	if open || !said && r.thinksUnasked() {
 		e.MaxOutput = 0
 	}
 	return nil
+}
+
+func (r *Route) thinksUnasked() bool {
+	return slices.ContainsFunc(thinksBeyond, func(host string) bool { return strings.HasSuffix("."+r.Upstream.Hostname(), "."+host) })
 }
 
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.

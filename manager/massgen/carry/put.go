@@ -28,12 +28,12 @@ func put(root *os.Root, rel string, from io.Reader, at time.Time) (err error) {
 		return fmt.Errorf("write %s: %w", rel, err)
 	}
 	defer dir.Close()
-	draft, err := atomicfile.BeginIn(dir, ".")
+	draft, err := atomicfile.BeginIn(dir, ".", 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", rel, err)
 	}
 	_, err = io.Copy(draft, from)
-	err = errors.Join(err, draft.Chmod(0o644), own(dir, draft.Chown))
+	err = errors.Join(err, own(dir, draft.Chown))
 	if err == nil && !at.IsZero() {
 		err = draft.SetTime(at)
 	}

@@ -70,7 +70,10 @@ func (t *Tree) NoteSandbox(id delegation.SubagentID) error {
 
 // HadSandbox reports whether NoteSandbox was called for a child.
 func (t *Tree) HadSandbox(id delegation.SubagentID) (bool, error) {
-	dir, err := t.child(id)
+	dir, err := beneath.Step(t.root, id.String())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -120,12 +123,12 @@ func SaveProfile(workspace *os.Root, name string, source []byte) error {
 
 // write replaces a file with one that everybody may read.
 func write(dir *os.Root, name string, data []byte) error {
-	draft, err := atomicfile.BeginIn(dir, ".")
+	draft, err := atomicfile.BeginIn(dir, ".", 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	_, err = draft.Write(data)
-	if err = errors.Join(err, draft.Chmod(0o644)); err == nil {
+	if err == nil {
 		err = draft.Put(name, atomicfile.Durable)
 	}
 	if err = errors.Join(err, draft.Drop()); err != nil {

@@ -50,6 +50,10 @@ func planned(a *agentfile.Agent, in input, beat delegation.Heartbeat) (p plan, w
 			p.notes = append(p.notes, "its MCP servers were not given to it: the host's profile has no agent that takes them")
 		}
 	}
+	if offer.Approvals && p.Settings != nil && len(p.Settings.Servers) > 0 {
+		p.Settings.Servers = nil
+		p.notes = append(p.notes, "its MCP servers were not given to it: its agent asks before it uses a tool, and would start them without asking")
+	}
 	if offer.Approvals {
 		p.notes = append(p.notes, "the host's profile "+offer.Name+" has it ask before it uses a tool, and this tool decides nothing: the user does, by subagent approve, or the operator")
 	}

@@ -68,7 +68,7 @@ func (h *home) checkWorkspace(o *order) error {
 	return h.withTree(func(_ *os.Root, tree *layout.Tree) error {
 		had, err := tree.HadSandbox(o.id)
 		if had {
-			err = fmt.Errorf("%s wrote into its workspace in a sandbox, so it cannot go on outside one; next: choose another subagent_id, or try again when a watcher serves", o.id)
+			err = fmt.Errorf("%s may have written into its workspace in a sandbox, so it cannot go on outside one; next: choose another subagent_id, or try again when a watcher serves", o.id)
 		}
 		return err
 	})
