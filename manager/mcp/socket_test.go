@@ -124,6 +124,12 @@ func TestAResultThatNobodyReadGoesOutAgain(t *testing.T) {
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
 	p.tool("wait", `{}`)
 	p.leave() // it has asked for nothing since
+	waitFor(t, func() bool { // the server has seen that it is gone
+		for range sh.server.protocol.Sessions() {
+			return false
+		}
+		return true
+	})
 	q := sh.join()
 	if r := q.tool("wait", `{}`); r.IsError || !strings.Contains(string(r.Struct), "yes") {
 		t.Errorf("the next client hears %s", r.Struct)
