@@ -53,11 +53,16 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 		}
 		return 0
 	}
-	admitted := known.Stamp.Size // the limit may have been higher then
+	data, read, err := d.Dir.ReadRequest(name, d.Settings.MaxRequestBytes)
+	was := known.Reading()
 	if r != nil {
-		admitted = admissionOf(r).Reading().Stamp.Size
+		was = admissionOf(r).Reading()
 	}
-	data, read, err := d.Dir.ReadRequest(name, max(admitted, d.Settings.MaxRequestBytes))
+	if longer := d.longer(was); errors.Is(err, delegation.ErrTooBig) && longer > 0 && !was.Same(read) {
+		if _, again, _ := d.Dir.ReadRequest(name, longer); was.Same(again) {
+			read = again
+		}
+	}
 	switch {
 	case r != nil && admissionOf(r).Reading().Same(read):
 		admissionOf(r).read.Store(&read)
@@ -65,8 +70,6 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	case over && known.Reading().Same(read):
 		d.readAgain(known, read)
 		return 0
-	case err == nil && int64(len(data)) > d.Settings.MaxRequestBytes: // it is another request
-		data, read, err = d.Dir.ReadRequest(name, d.Settings.MaxRequestBytes)
 	}
 	defer d.costs.exempt(reading)
 	if !ok || known.Content != read.Content {

@@ -144,7 +144,22 @@ func (o *Outbox) Respond(request, response string, read delegation.Reading, body
 
 // StillThere reports whether a request that was read is still under its name.
 func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, error) {
-	return o.Dir.StillHolds(request, read, max(read.Stamp.Size, o.Settings.MaxRequestBytes))
+	there, err := o.Dir.StillHolds(request, read, o.Settings.MaxRequestBytes)
+	if longer := o.longer(read); !there && err == nil && longer > 0 {
+		return o.Dir.StillHolds(request, read, longer)
+	}
+	return there, err
+}
+
+// mostRequest is the highest limit for requests that a configuration can have.
+const mostRequest = 64 << 20
+
+// longer returns the size of a request that may have been admitted under a higher limit than there is now, or 0.
+func (o *Outbox) longer(read delegation.Reading) int64 {
+	if read.Stamp.Size <= o.Settings.MaxRequestBytes || read.Stamp.Size > mostRequest {
+		return 0
+	}
+	return read.Stamp.Size
 }
 
 // Beat writes watcher.json until ctx is done, and once more to say that the watcher stops.

@@ -58,7 +58,7 @@ func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, 
 // cannot read it, for example because it has too many open files, the record counts: the Intake has no data then.
 func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
 	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
-	data, read, err := o.readSettled(record.FileName, in.read.Stamp.Size)
+	data, read, err := o.readSettled(record.FileName, o.longer(in.read))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return in, delegation.ReasonClientGone
@@ -87,11 +87,11 @@ func isShortage(name string, err error) bool {
 	return err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, delegation.ErrChanged) && delegation.RefuseEntry(name, err) == nil
 }
 
-// readSettled reads a request that had size bytes when it was admitted, which may be more than a request may have now. It
-// reads again while the file may not be whole, or cannot be read.
-func (o *Outbox) readSettled(name string, size int64) (data []byte, read delegation.Reading, err error) {
+// readSettled reads a request, which may have longer bytes if that is more than the limit. It reads again while the file
+// may not be whole, or cannot be read.
+func (o *Outbox) readSettled(name string, longer int64) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
-		data, read, err = o.Dir.ReadRequest(name, max(size, o.Settings.MaxRequestBytes))
+		data, read, err = o.Dir.ReadRequest(name, max(longer, o.Settings.MaxRequestBytes))
 		if try == settleTries || !o.mayReadAgain(name, data, read, err) {
 			return data, read, err
 		}
