@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machines are the processors whose system calls stayOneProcess knows, and their calls that start a process without a
-// choice of flags.
+// machines maps each known processor to its number in a filter, and to the calls that always start a process.
 var machines = map[string]struct {
 	audit uint32
 	forks []uint32

@@ -242,7 +242,7 @@ type attack struct {
 	Setup, Key   string
 	OthersFile   string
 	EngineSocket string
-	Alone        bool   // it is held to one process, as the gateway is
+	Alone        bool   // the attacker calls stayOneProcess first, as the gateway does
 	Lent         string // a socket of the gateway's user's, elsewhere on the same file system: no sysctl keeps it from a second name
 }
 

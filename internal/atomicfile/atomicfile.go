@@ -16,8 +16,8 @@
 //	}
 //	return draft.Put(filepath.Base(path), atomicfile.Durable)
 //
-// Three writers do this themselves, because they replace what a stranger may exchange at the same moment: delegation.Dir
-// writes an outbox, package patch writes a parent's files, and sandbox-init writes a child's answer.
+// Three packages write files themselves, because a stranger may exchange their files at the same moment: delegation writes
+// an outbox, patch writes a parent's files, and initproc writes a child's answer.
 package atomicfile
 
 import (
@@ -70,7 +70,7 @@ func WriteIn(dir *os.Root, name string, content []byte, flush Flush) error {
 
 const draftMode fs.FileMode = 0o600
 
-// Draft is a new file that does not have its name yet.
+// Draft is a new file. Put gives it its name.
 type Draft struct {
 	*os.File
 	root directory
@@ -78,7 +78,7 @@ type Draft struct {
 	temp string // "" after the draft has got its name
 }
 
-// directory is an *os.Root, or the whole file system.
+// directory has the calls that a Draft needs. An *os.Root makes them beneath a directory, and byPath makes them by path.
 type directory interface {
 	OpenFile(name string, flag int, mode fs.FileMode) (*os.File, error)
 	Rename(from, to string) error
@@ -87,10 +87,10 @@ type directory interface {
 	Chtimes(name string, accessed, modified time.Time) error
 }
 
-// Begin makes a draft in a directory, under a name that nobody can guess. Only our user can read it.
+// Begin creates a draft in a directory, with mode 0600 and a name that nobody can guess.
 func Begin(dir string) (*Draft, error) { return begin(byPath{}, dir, randomName(), draftMode) }
 
-// BeginIn makes a draft in a directory beneath root, with a mode that the umask may narrow.
+// BeginIn creates a draft in a directory beneath root. The umask may narrow its mode.
 func BeginIn(root *os.Root, dir string, mode fs.FileMode) (*Draft, error) {
 	return begin(root, dir, randomName(), mode)
 }
@@ -126,7 +126,7 @@ func (d *Draft) SetTime(modified time.Time) error {
 // Put closes the draft and gives it a name in its directory. A file of that name is replaced.
 func (d *Draft) Put(name string, flush Flush) error { return d.put(name, flush, d.root.Rename) }
 
-// PutNew is Put, but fails with fs.ErrExist if something has the name.
+// PutNew does the same as Put, but fails with fs.ErrExist if something has the name.
 func (d *Draft) PutNew(name string, flush Flush) error {
 	return d.put(name, flush, func(from, to string) error {
 		if err := d.root.Link(from, to); err != nil { // a link, unlike a rename, replaces nothing
@@ -172,7 +172,7 @@ func (d *Draft) Drop() error {
 // SyncDirectory writes the names in a directory to the disk.
 func SyncDirectory(dir string) error { return syncDirectory(byPath{}, dir) }
 
-// SyncRoot is SyncDirectory for a directory that is open.
+// SyncRoot writes the names in an open directory to the disk.
 func SyncRoot(dir *os.Root) error { return syncDirectory(dir, ".") }
 
 func syncDirectory(root directory, dir string) error {
@@ -187,7 +187,7 @@ func syncDirectory(root directory, dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// byPath is the whole file system.
+// byPath calls package os.
 type byPath struct{}
 
 func (byPath) OpenFile(name string, flag int, mode fs.FileMode) (*os.File, error) {

@@ -29,7 +29,7 @@ func TestWrite(t *testing.T) {
 	onlyFile(t, path)
 }
 
-// TestAWriteThatFails leaves what was there, and no draft.
+// TestAWriteThatFails: a failed write leaves the old entry, and no draft.
 func TestAWriteThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.Mkdir(path, 0o700); err != nil { // no file can be renamed over a directory

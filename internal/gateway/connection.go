@@ -64,7 +64,7 @@ func (c *connection) request() (again bool) {
 		x.api = c.api(x.spec)
 		return x.unread(err)
 	}
-	x.event.Method = strings.Clone(head.Method) // events are kept, and must not keep the whole head
+	x.event.Method = strings.Clone(head.Method) // the event outlives the head
 	return x.carry(head)
 }
 

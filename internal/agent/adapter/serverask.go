@@ -61,8 +61,8 @@ func (s *server) asked(l serverLine) []agent.Line {
 	return s.asks.ask(q)
 }
 
-// shells are the programs whose script counts as the command. The model names the program too, and a program of that
-// name in the workspace may do anything.
+// shells lists the programs that run a script as a shell does. Only their script counts as the command. The model chooses
+// the program, and a program in the workspace may do anything, whatever its name is.
 var shells = []string{"/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash", "/usr/bin/zsh"}
 
 // command returns the arguments of a request for a shell command. If the command is a shell with -c or -lc, its script

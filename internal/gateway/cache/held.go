@@ -63,7 +63,7 @@ func (c *Cache) Find(ctx context.Context, key Key) *Held {
 
 // verified checks a file's head and content, and then goes to the first byte after the head. It reads the content only if
 // the file is new or has changed since it was last read, and one file at a time: a child can ask for a large file often,
-// and give up each time. What it has begun to read it reads to the end, so that the next child need not begin anew.
+// and give up each time. It reads a file to its end although the child has gone, so that the next child finds it read.
 func (c *Cache) verified(ctx context.Context, name string, file *os.File, want Digest) (*Held, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
 	line, err := in.ReadSlice('\n')

@@ -71,7 +71,7 @@ func (i *Index) Close() {
 	<-i.done
 }
 
-// distFields are the members of dist that npm reads.
+// npm reads these members of dist.
 var distFields = []string{"tarball", "integrity", "shasum"}
 
 // npm reads a packument: each versions.VERSION.dist holds tarball, and integrity or shasum.

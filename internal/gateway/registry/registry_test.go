@@ -104,7 +104,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// TestATextWithoutAnEnd is not held in memory: the page passes, and its files are not known.
+// TestATextWithoutAnEnd: the gateway passes such a page on, does not hold it in memory, and does not learn its files.
 func TestATextWithoutAnEnd(t *testing.T) {
 	at, err := url.Parse("https://registry.example/x")
 	if err != nil {

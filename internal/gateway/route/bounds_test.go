@@ -271,7 +271,7 @@ func TestWhatWasDroppedIsBrief(t *testing.T) {
 	}
 }
 
-// TestNothingOfABodyIsKept: what was taken out of a request is told, and the request itself is let go.
+// TestNothingOfABodyIsKept: Decide names the parts that it removed, and these names do not keep the body in memory.
 func TestNothingOfABodyIsKept(t *testing.T) {
 	r := parsed(t, map[string]any{"preset": "anthropic"})
 	const size, requests = 4 << 20, 4
@@ -293,7 +293,7 @@ func TestNothingOfABodyIsKept(t *testing.T) {
 	runtime.KeepAlive(told)
 }
 
-// inUse is how many bytes of the heap are in use.
+// inUse counts the bytes of the heap that are in use.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

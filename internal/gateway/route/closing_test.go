@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// closingCase is a request, the most tokens that its answer may have, and the closing request that it becomes; "" for none.
+// closingCase gives Closing a request and a bound for its answer, and wants the body that Closing returns; "" if it must fail.
 type closingCase struct {
 	preset, path, body string
 	most               int64

@@ -127,8 +127,8 @@ func (c *content) block(kind string, block object, depth int) error {
 	return nil
 }
 
-// chatParts are the types of parts of a chat's message that this package understands. Servers of this dialect have others,
-// and some of those name content by address.
+// chatParts lists the types that a part of a chat's message may have. Servers of this dialect know other types too, and
+// fetch some of those by address.
 var chatParts = []string{"text", "image_url", "video_url", "audio_url", "document_url", "input_audio", "file", "refusal", "thinking", "reasoning", "redacted_thinking", "reference", "input_text", "output_text"}
 
 // part refuses a part of a chat's message of an unknown type, unless the route's reach names the type.

@@ -107,8 +107,8 @@ func oneChoice(body object) error {
 	return nil
 }
 
-// thinksBeyond are the vendors whose max_tokens bounds the answer without the thoughts. Their models may think although
-// the request does not ask for it.
+// thinksBeyond lists vendors whose max_tokens does not bound thoughts. Their models may think although the request does
+// not ask for it.
 var thinksBeyond = []string{"aliyuncs.com", "volces.com", "bytepluses.com"}
 
 // addChatThinking adds the thoughts that a chat's length does not bound. api.openai.com bounds both. Some other servers of

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -488,30 +489,30 @@ func TestAnEndIsWrittenWhenThereIsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	concluded := func() *keeper {
+	synctest.Test(t, func(t *testing.T) {
+		if err := box.Mkdir("."+endName, 0o700); err != nil { // it cannot be written to now
+			t.Fatal(err)
+		}
 		k := newKeeper(box)
 		go k.conclude(End{Started: true, Code: 3})
-		return k
-	}
-	if err := box.Mkdir("."+endName, 0o700); err != nil { // it cannot be written to now
-		t.Fatal(err)
-	}
-	k := concluded()
-	select {
-	case <-k.ended:
-		t.Fatal("it is told before it is written down")
-	case <-time.After(50 * time.Millisecond):
-	}
-	if err := errors.Join(box.Remove("."+endName), reserveEnd(box)); err != nil {
-		t.Fatal(err)
-	}
-	<-k.ended
-	if end, err := (Box{Dir: box.Name()}).End(); err != nil || end.Code != 3 {
-		t.Errorf("%+v, %v", end, err)
-	}
-	k = concluded() // its place is gone, as when its box is removed
-	<-k.ended
-	if k.end.Trouble == "" {
-		t.Errorf("%+v", k.end)
-	}
+		synctest.Wait() // it waits for its next try, and no time passes
+		select {
+		case <-k.ended:
+			t.Fatal("it is told before it is written down")
+		default:
+		}
+		if err := errors.Join(box.Remove("."+endName), reserveEnd(box)); err != nil {
+			t.Fatal(err)
+		}
+		<-k.ended
+		if end, err := (Box{Dir: box.Name()}).End(); err != nil || end.Code != 3 {
+			t.Errorf("%+v, %v", end, err)
+		}
+		removed := newKeeper(box) // its place is gone, as when its box is removed
+		begin := time.Now()
+		removed.conclude(End{Started: true})
+		if removed.end.Trouble == "" || time.Since(begin) > 0 {
+			t.Errorf("%+v", removed.end)
+		}
+	})
 }
