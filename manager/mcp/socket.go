@@ -207,9 +207,12 @@ func Forward(ctx context.Context, path string, in io.Reader, out io.Writer) erro
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	said := make(chan struct{})
+	said := make(chan struct{}) // closed when in has ended
 	go func() {
-		_, _ = io.Copy(conn, in)
+		_, err := io.Copy(conn, in)
+		if _, broken := errors.AsType[*net.OpError](err); broken {
+			return // the server no longer reads: in has not ended
+		}
 		close(said)
 		_ = conn.(*net.UnixConn).CloseWrite() // the server answers the open questions, and then ends
 	}()

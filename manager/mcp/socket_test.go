@@ -218,6 +218,45 @@ func TestAClientIsToldThatItsServerHasEnded(t *testing.T) {
 	}
 }
 
+// talker is the input of a client that goes on speaking until the server no longer reads.
+type talker struct{ refused chan struct{} }
+
+func (t talker) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func (t talker) WriteTo(w io.Writer) (n int64, err error) {
+	for err == nil {
+		_, err = io.WriteString(w, hello+"\n")
+	}
+	close(t.refused)
+	return 0, err
+}
+
+// TestAClientThatSpeaksIsToldThatItsServerHasEnded: a server that no longer reads is not taken for an input that ended.
+func TestAClientThatSpeaksIsToldThatItsServerHasEnded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	from, out := io.Pipe()
+	in, ended := talker{make(chan struct{})}, make(chan error, 1)
+	go func() { ended <- Forward(t.Context(), path, in, out) }()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(conn, "{}\n") // which waits to be read, so that Forward has not seen the end
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	<-in.refused
+	go func() { _, _ = io.Copy(io.Discard, from) }()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "the server has closed the connection") {
+		t.Error("a client that speaks hears:", err)
+	}
+}
+
 // shortOf is a listener that fails to accept, once with each error.
 type shortOf struct {
 	net.Listener
