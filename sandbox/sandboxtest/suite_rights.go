@@ -1,12 +1,15 @@
 package sandboxtest
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"torno/delegation"
 	"torno/sandbox"
@@ -18,6 +21,7 @@ var rightsCases = []testCase{
 	{"root's private files below a readable root", rootsFiles},
 	{"root's private files in a context of root's own outbox", rootsFilesOfRoot},
 	{"a workspace of another user", strangersWorkspace},
+	{"files that an access list denies to the workspace's group", listedFiles},
 	{"files of root's group", rootsGroup},
 	{"files of a group that the workspace's owner is not in", foreignGroup},
 	{"a way through a directory that is closed to the owner", closedWay},
@@ -111,6 +115,31 @@ func strangersWorkspace(b *bench) {
 	b.secret("workspace/own", owner, owner, 0o600)
 	spec := ofOwner(b.script(""), owner)
 	b.heldOff("A2", attack.Trial{Tried: 1, Oracle: b.reads(spec, "own") == 1}, b.reads(spec, "key"))
+}
+
+// listedFiles has the child try what an access list denies to the workspace's group. The mode shows the list's mask there.
+func listedFiles(b *bench) {
+	b.asRoot()
+	b.must(os.Lchown(b.home, owner, owner))
+	b.secret("workspace/group", stranger, owner, 0o640)
+	b.secret("workspace/listed", stranger, owner, 0o600)
+	b.mkdir("workspace/in", stranger)
+	b.must(os.Lchown(filepath.Join(b.home, "in"), stranger, owner))
+	b.secret("workspace/in/there", stranger, stranger, 0o644)
+	for _, name := range []string{"listed", "in"} {
+		// user::rwx user:4711:rwx group::--- mask::rwx other::---
+		err := unix.Setxattr(filepath.Join(b.home, name), "system.posix_acl_access", []byte{
+			2, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255, 2, 0, 7, 0, 0x67, 0x12, 0, 0,
+			4, 0, 0, 0, 255, 255, 255, 255, 16, 0, 7, 0, 255, 255, 255, 255, 32, 0, 0, 0, 255, 255, 255, 255,
+		}, 0)
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			b.Skip("the file system knows no access lists: nothing was tried")
+		}
+		b.must(err)
+	}
+	spec := ofOwner(b.script(""), owner)
+	oracle := b.reads(spec, "group") == 1
+	b.heldOff("A7", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "listed", "in/there"))
 }
 
 // inGroup gives the workspace to a group, and has the child try files of the group. A launcher that mounts by path must
