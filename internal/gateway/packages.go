@@ -134,7 +134,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	key := cache.Key{Address: x.route.URL.String()}
 	digest, told := x.door.g.caches.digest(key.Address)
 	key.Digest = digest
-	if held := from.Find(ctx, key); held != nil {
+	if held := from.Find(ctx, x.door.ctx, key); held != nil {
 		defer held.Close()
 		return true, x.give(held)
 	}
@@ -143,7 +143,7 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	}
 	for range 2 {
 		over, mine := from.Turn(ctx, key, toTurn)
-		if held := from.Find(ctx, key); held != nil { // another exchange fetched it meanwhile
+		if held := from.Find(ctx, x.door.ctx, key); held != nil { // another exchange fetched it meanwhile
 			over()
 			defer held.Close()
 			return true, x.give(held)

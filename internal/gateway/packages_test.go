@@ -267,7 +267,7 @@ func TestWhatDoesNotFitPasses(t *testing.T) {
 	for range 2 {
 		s.wants(c, "/go", registry.ModuleZip, false)
 	}
-	if at.Find(t.Context(), cache.Key{Address: "x"}) != nil {
+	if at.Find(t.Context(), t.Context(), cache.Key{Address: "x"}) != nil {
 		t.Error("it finds what was never there")
 	}
 }

@@ -39,7 +39,7 @@ func (c *Cache) put(t *testing.T, address string, size int) error {
 // found is the text of a file, "" for none.
 func (c *Cache) found(t *testing.T, k Key) string {
 	t.Helper()
-	h := c.Find(t.Context(), k)
+	h := c.Find(t.Context(), t.Context(), k)
 	if h == nil {
 		return ""
 	}
@@ -61,12 +61,15 @@ func TestAFileIsReadOnce(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.reading <- struct{}{} // another file is being read
-	if c.Find(gone, k) != nil {
+	if c.Find(gone, t.Context(), k) != nil {
 		t.Error("a child that gave up waits")
 	}
 	<-c.reading
+	if c.Find(t.Context(), gone, k) != nil {
+		t.Error("a file is read although the door is closed")
+	}
 	if len(c.found(t, k)) != 100 {
-		t.Error("a child that gave up removes the file")
+		t.Error("a child that gave up, or a door that was closed, removes the file")
 	}
 	c.reading <- struct{}{}
 	if len(c.found(t, k)) != 100 {

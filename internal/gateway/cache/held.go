@@ -37,9 +37,10 @@ func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
 // Close closes the file. Until then it stays readable, even if it is removed meanwhile.
 func (h *Held) Close() error { return h.file.Close() }
 
-// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file, or if ctx ends while
-// Find waits for another file to be read.
-func (c *Cache) Find(ctx context.Context, key Key) *Held {
+// Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file. ctx ends with the
+// child's request, and then Find no longer waits for its turn to read the file. reading ends later, and then Find no longer
+// reads.
+func (c *Cache) Find(ctx, reading context.Context, key Key) *Held {
 	name := key.name()
 	if !c.has(name) {
 		return nil
@@ -49,10 +50,10 @@ func (c *Cache) Find(ctx context.Context, key Key) *Held {
 		c.drop(name)
 		return nil
 	}
-	held, err := c.verified(ctx, name, file, key.Digest)
+	held, err := c.verified(ctx, reading, name, file, key.Digest)
 	if err != nil {
 		file.Close()
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && reading.Err() == nil {
 			c.drop(name)
 		}
 		return nil
@@ -64,7 +65,7 @@ func (c *Cache) Find(ctx context.Context, key Key) *Held {
 // verified checks a file's head and content, and then goes to the first byte after the head. It reads the content only if
 // the file is new or has changed since it was last read, and one file at a time: a child can ask for a large file often,
 // and give up each time. It reads a file to its end although the child has gone, so that the next child finds it read.
-func (c *Cache) verified(ctx context.Context, name string, file *os.File, want Digest) (*Held, error) {
+func (c *Cache) verified(ctx, reading context.Context, name string, file *os.File, want Digest) (*Held, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -92,14 +93,28 @@ func (c *Cache) verified(ctx context.Context, name string, file *os.File, want D
 	}
 	if !c.isVerified(name, file) { // another child may have had it read meanwhile
 		sum := algorithm()
-		if n, err := io.Copy(sum, in); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+		if n, err := io.Copy(sum, until{reading, in}); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
 			return nil, errors.Join(errors.New("it is damaged"), err)
 		}
+		c.touch(name, file) // before the next child looks
 	}
 	if _, err := file.Seek(begin, io.SeekStart); err != nil {
 		return nil, err
 	}
 	return &Held{Type: h.Type, Size: h.Size, file: file}, nil
+}
+
+// until is a reader that fails when ctx has ended.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(p)
 }
 
 // Draft is a file that is being fetched. One goroutine uses it.

@@ -146,20 +146,45 @@ func TestTheLengthThatCounts(t *testing.T) {
 		`{"model":"m","max_tokens":1,"chat_template_kwargs":{"thinking_budget":50}}`:          51,
 		`{"model":"m","max_tokens":1,"enable_thinking":true}`:                                 0,
 		`{"model":"m","max_tokens":1,"thinking_budget":-1}`:                                   0,
+		`{"model":"m","max_tokens":1,"thinking":null,"enable_thinking":null}`:                 1,
+		`{"model":"m","max_tokens":1,"thinking":false}`:                                       0,
 		`{"model":"m","max_tokens":1,"thinking":true}`:                                        0,
 		`{"model":"m","max_tokens":1,"thinking":{"type":"auto"}}`:                             0,
 		`{"model":"m","max_tokens":1,"thinking":{"type":"disabled"},"enable_thinking":false}`: 1,
+		`{"model":"m","max_tokens":1,"thinking":{}}`:                                          1,
+		// What a server may read in another way, or not at all.
+		`{"model":"m","max_tokens":1,"thinking":{"type":"disabled","type":"enabled"}}`: 0,
+		`{"model":"m","max_tokens":1,"thinking":{"type":"enabled","é":1}}`:             0,
+		`{"model":"m","max_tokens":1,"thinking":{"type":"enabled","budgetTokens":1}}`:  0,
+		`{"model":"m","max_tokens":1,"Thinking":{"type":"enabled","budget_tokens":1}}`: 0,
+		`{"model":"m","max_tokens":1,"reasoning":{"enabled":"disabled"}}`:              0,
+		`{"model":"m","max_tokens":1,"enable_thinking":"false"}`:                       0,
 	} {
 		if e, err := ofPreset(t, "compatible").Decide(post(chat, sent)); err != nil || e.MaxOutput != most {
 			t.Errorf("%s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
 		}
 	}
-	unasked := parsed(t, map[string]any{"preset": "compatible", "upstream": "https://dashscope.aliyuncs.com/v1"})
-	for sent, most := range map[string]int64{
-		`{"model":"m","max_tokens":1}`: 0, `{"model":"m","max_tokens":1,"enable_thinking":false}`: 1, `{"model":"m","max_tokens":1,"thinking_budget":9}`: 10,
+	const alibaba, volcengine = "https://dashscope.aliyuncs.com/v1", "https://ark.cn-beijing.volces.com/api/v3"
+	for field, most := range map[string]map[string]int64{
+		``:                                {alibaba: 0, volcengine: 0},
+		`,"enable_thinking":false`:        {alibaba: 1, volcengine: 0},
+		`,"enable_thinking":null`:         {alibaba: 0, volcengine: 0},
+		`,"enable_thinking":"disabled"`:   {alibaba: 0, volcengine: 0},
+		`,"enableThinking":false`:         {alibaba: 0, volcengine: 0},
+		`,"thinking_budget":9`:            {alibaba: 10, volcengine: 0},
+		`,"thinkingBudget":9`:             {alibaba: 0, volcengine: 0},
+		`,"thinking":{"type":"disabled"}`: {alibaba: 0, volcengine: 1},
+		`,"thinking":{"Type":"disabled"}`: {alibaba: 0, volcengine: 0},
+		`,"thinking":{"type":false}`:      {alibaba: 0, volcengine: 0},
+		`,"thinking":false`:               {alibaba: 0, volcengine: 0},
+		`,"thinking":{"budget_tokens":1}`: {alibaba: 0, volcengine: 0},
+		`,"reasoning":{"max_tokens":1}`:   {alibaba: 0, volcengine: 0},
 	} {
-		if e, err := unasked.Decide(post(chat, sent)); err != nil || e.MaxOutput != most {
-			t.Errorf("at a vendor whose models think unasked, %s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
+		for upstream, most := range most {
+			unasked := parsed(t, map[string]any{"preset": "compatible", "upstream": upstream})
+			if e, err := unasked.Decide(post(chat, `{"model":"m","max_tokens":1`+field+`}`)); err != nil || e.MaxOutput != most {
+				t.Errorf("%s, whose models think unasked, %s: %d tokens, not %d, %v", upstream, field, e.MaxOutput, most, err)
+			}
 		}
 	}
 	e, err := parsed(t, map[string]any{"preset": "codex-login", "credential": map[string]any{"codex": "/x"}}).Decide(post("/v1/responses", `{"model":"m","input":"x","max_output_tokens":1}`))

@@ -107,52 +107,92 @@ func oneChoice(body object) error {
 	return nil
 }
 
-// thinksBeyond lists vendors whose max_tokens does not bound thoughts. Their models may think although the request does
-// not ask for it.
-var thinksBeyond = []string{"aliyuncs.com", "volces.com", "bytepluses.com"}
+// thinker is a vendor whose max_tokens does not bound thoughts, and whose models may think although the request does not
+// ask for it. The vendor heeds one form in which it can be told not to think. budgets means that it also heeds a budget in
+// this form.
+type thinker struct {
+	host    string
+	form    string // its holder
+	budgets bool
+}
+
+var thinkers = []thinker{{"aliyuncs.com", "", true}, {"volces.com", "thinking", false}, {"bytepluses.com", "thinking", false}}
+
+// thinkingForm is a way in which servers of the chat dialect are told about thoughts: by members of holder, or of the body
+// itself if holder is empty. budget is a number of tokens. on is a switch, and off is its value for no thoughts.
+type thinkingForm struct{ holder, budget, on, off string }
+
+var thinkingForms = []thinkingForm{
+	{"", "thinking_budget", "enable_thinking", "false"},
+	{"thinking", "budget_tokens", "type", `"disabled"`},
+	{"reasoning", "max_tokens", "enabled", "false"},
+	{"chat_template_kwargs", "thinking_budget", "enable_thinking", "false"},
+}
 
 // addChatThinking adds the thoughts that a chat's length does not bound. api.openai.com bounds both. Some other servers of
-// this dialect have a budget for thoughts beside the length. If a request asks for thoughts without a budget, the length
-// bounds nothing, and the model's own bound counts.
+// this dialect have a budget for thoughts beside the length. If nothing bounds the thoughts, the length bounds nothing, and
+// the model's own bound counts.
 func (r *Route) addChatThinking(body object, e *Exchange) error {
 	if r.Upstream.Host == "api.openai.com" || e.MaxOutput == 0 {
 		return nil
 	}
-	thoughts, open, said := int64(0), false, false
-	for _, in := range []struct{ holder, budget, on string }{
-		{"", "thinking_budget", "enable_thinking"},
-		{"thinking", "budget_tokens", "type"},
-		{"reasoning", "max_tokens", "enabled"},
-		{"chat_template_kwargs", "thinking_budget", "enable_thinking"},
-	} {
-		holder := body
-		if in.holder != "" {
-			var err error
-			if holder, err = body.getObject(in.holder); err != nil {
-				open = true // thinking: true
-				continue
-			}
+	vendor, unasked := r.thinker()
+	bounded := !unasked
+	for _, form := range thinkingForms {
+		thoughts, says := form.read(body)
+		if says == openEnd {
+			e.MaxOutput = 0
+			return nil
 		}
-		budget, err := holder.getCount(in.budget)
-		unbounded := err != nil // -1 is no budget
-		switch on := string(holder.get(in.on)); {
-		case on == "false" || on == `"disabled"`:
-			said = true
-		case unbounded, on != "" && budget == 0:
-			open = true
-		case budget > 0:
-			thoughts, said = thoughts+min(budget, 1<<40), true
+		if form.holder == vendor.form && (says == off || says == budget && vendor.budgets) {
+			bounded = true
 		}
+		e.MaxOutput += thoughts
 	}
-	e.MaxOutput = min(e.MaxOutput, 1<<40) + thoughts
-	if open || !said && r.thinksUnasked() {
+	if !bounded {
 		e.MaxOutput = 0
 	}
 	return nil
 }
 
-func (r *Route) thinksUnasked() bool {
-	return slices.ContainsFunc(thinksBeyond, func(host string) bool { return strings.HasSuffix("."+r.Upstream.Hostname(), "."+host) })
+func (r *Route) thinker() (thinker, bool) {
+	i := slices.IndexFunc(thinkers, func(t thinker) bool { return strings.HasSuffix("."+r.Upstream.Hostname(), "."+t.host) })
+	if i < 0 {
+		return thinker{}, false
+	}
+	return thinkers[i], true
+}
+
+// asked is what a request says about thoughts in one form.
+type asked int
+
+const (
+	nothing asked = iota
+	off           // no thoughts
+	budget        // a number of tokens
+	openEnd       // thoughts without a budget, or something that servers may take for that
+)
+
+// read reads a form in a body. The text has to be exactly what the form says: a server may ignore any other spelling or type.
+func (f thinkingForm) read(body object) (thoughts int64, says asked) {
+	in, err := body, error(nil)
+	if f.holder != "" {
+		in, err = body.getObject(f.holder)
+		err = errors.Join(err, body.spelled(f.holder))
+	}
+	thoughts, noCount := in.getCount(f.budget)
+	on := string(in.get(f.on))
+	switch {
+	case errors.Join(err, noCount, in.spelled(f.budget), in.spelled(f.on)) != nil:
+		return 0, openEnd
+	case on == f.off:
+		return thoughts, off
+	case thoughts > 0:
+		return thoughts, budget
+	case on != "":
+		return 0, openEnd
+	}
+	return 0, nothing
 }
 
 // addThinking adds a thinking budget that is above max_tokens, because max_tokens does not bound interleaved thinking.
