@@ -227,7 +227,7 @@ func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
 	d.empty()
 }
 
-// TestALowerLimitForRequestsEndsNoRun: what runs was allowed, and what has ended is answered.
+// TestALowerLimitForRequestsEndsNoRun: the watcher lets a run go on whose request is longer than a new limit, and answers it at its end.
 func TestALowerLimitForRequestsEndsNoRun(t *testing.T) {
 	d := newDesk(t, nil)
 	release := d.gate()
@@ -241,6 +241,23 @@ func TestALowerLimitForRequestsEndsNoRun(t *testing.T) {
 	d.want(d.response(big), delegation.StatusError, delegation.ReasonRefused, -1)
 	release()
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.onceEach()
+}
+
+// TestALowerLimitForRequestsEndsNoQueuedRun: it was admitted, and its turn comes, also where nothing may wait any more.
+func TestALowerLimitForRequestsEndsNoQueuedRun(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	release := d.gate()
+	first := d.submit(ask{id: "s1", task: "gated"})
+	d.started(first)
+	second := d.submit(ask{id: "s2", task: "echo"})
+	d.eventually("it is queued", func() bool { return d.exists("status_s2.json") })
+	d.crash()
+	d.config.Outboxes[0].MaxRequestBytes, d.config.Outboxes[0].Queue = 10, 0
+	d.open()
+	release()
+	d.want(d.response(first), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.want(d.response(second), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.onceEach()
 }
 

@@ -58,9 +58,15 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	if r != nil {
 		was = admissionOf(r).Reading()
 	}
-	if longer := d.longer(was); errors.Is(err, delegation.ErrTooBig) && longer > 0 && !was.Same(read) {
-		if _, again, _ := d.Dir.ReadRequest(name, longer); was.Same(again) {
-			read = again
+	if longer := d.longer(was); errors.Is(err, delegation.ErrTooBig) && longer > 0 && known.Code != delegation.CodeTooBig {
+		switch text, again, failed := d.Dir.ReadRequest(name, longer); {
+		case failed == nil && again.Content == was.Content:
+			data, read, err = text, again, nil // what was admitted under a higher limit stays admitted
+		case failed != nil && delegation.RefuseEntry(name, failed) == nil:
+			if isShortage(name, failed) {
+				d.Stumble("read a request", failed)
+			}
+			return settle // it may be the same request
 		}
 	}
 	switch {

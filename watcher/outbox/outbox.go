@@ -151,7 +151,7 @@ func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, erro
 	return there, err
 }
 
-// mostRequest is the highest limit for requests that a configuration can have.
+// A configuration can set the limit for requests to mostRequest at most.
 const mostRequest = 64 << 20
 
 // longer returns the size of a request that may have been admitted under a higher limit than there is now, or 0.

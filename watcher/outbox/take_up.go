@@ -20,6 +20,9 @@ func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason del
 	in, reason := o.StillAsked(record)
 	in.descent = record.Descent
 	spec := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
+	if in.data == nil && record.Terms != nil {
+		spec.Approvals = record.Terms.Approvals // the agent goes on asking
+	}
 	if reason != "" || in.data == nil {
 		return o.Admission(record.RunKey(), in, spec, record.Warnings), reason
 	}

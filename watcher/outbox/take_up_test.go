@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/approval"
 	"torno/internal/journal"
+	"torno/sandbox"
 )
 
 // TestAFloodOfHalfWrittenRequestsIsNotWaitedFor (H26): all others wait while a parent's outbox is taken over.
@@ -77,6 +79,22 @@ func TestARequestThatCannotBeReadNow(t *testing.T) {
 	}
 	if there, err := box.StillThere(name, read); err != nil || !there {
 		t.Errorf("and its request is gone: %v", err)
+	}
+	record.Terms = &sandbox.Spec{Approvals: &approval.Policy{}}
+	var most syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {
+		t.Fatal(err)
+	}
+	none := syscall.Rlimit{Max: most.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil { // what is open stays open
+		t.Fatal(err)
+	}
+	a, reason := box.TakeUp(record, false)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {
+		t.Fatal(err)
+	}
+	if reason != "" || a.Spec.Approvals == nil {
+		t.Errorf("without a file descriptor it ends as %q, and its agent's questions are decided by %+v", reason, a.Spec.Approvals)
 	}
 	for _, c := range []struct {
 		err   error

@@ -17,6 +17,7 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.launcherName = runs.Launchers[h.Launcher], h.Launcher
 	r.handle, r.admitted = h, record.Created
+	r.endedBefore = h.State == sandbox.HandleExited && record.Ending == nil
 	r.sandbox = record.Sandbox
 	progress := runs.Notes.Load(r.hash)
 	r.inputs.resume(progress.Input)

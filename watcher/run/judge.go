@@ -10,7 +10,7 @@ import (
 )
 
 // unknownCode is the exit code that a launcher reports for a sandbox that ended while the launcher itself was dead, for
-// example after a power cut. It proves nothing if no attachment saw the end.
+// example after a power cut. It proves nothing if no attachment saw the end, and the launcher does not know when it was.
 const unknownCode = 255
 
 var errUnknownEnd = errors.New("the watcher did not see how it ended")
@@ -29,6 +29,9 @@ func (r *runner) judge(exit sandbox.Exit, unseen bool) *outcome {
 	if reason == delegation.ReasonDeadline && r.release.endedInTime(r.allowed(exit), exit) {
 		reason = ""
 	}
+	if r.endedBefore && (reason == delegation.ReasonShutdown || reason == delegation.ReasonParentEnded) {
+		reason = "" // what happens to this watcher, or to the run's parent, came later
+	}
 	switch {
 	case reason != "":
 		v.reason = reason
@@ -38,7 +41,7 @@ func (r *runner) judge(exit sandbox.Exit, unseen bool) *outcome {
 		return lost(errAbandoned)
 	case !r.out.Started:
 		return notStarted(r.out.Failure, exit)
-	case unseen && exit.Code == unknownCode:
+	case unseen && exit.Code == unknownCode && exit.FinishedIn.IsZero():
 		return lost(errUnknownEnd)
 	case r.release.overran(r.allowed(exit), exit):
 		v.reason = delegation.ReasonDeadline

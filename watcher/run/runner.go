@@ -25,6 +25,7 @@ type runner struct {
 	warnings     []string
 	sandbox      sandbox.SandboxID // the sandbox bound to the run
 	handle       sandbox.Handle
+	endedBefore  bool                   // the sandbox had ended by itself when this watcher adopted it
 	holder       Holder                 // the run as the holder of its resources; set before the sandbox is made
 	model        *delegation.ModelUsage // spent by the run
 	artifacts    []delegation.Artifact

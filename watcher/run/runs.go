@@ -144,6 +144,7 @@ func (runs *Runs) KillAll() {
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := runs.newRun(q, q.Spec, c)
 	if existing != nil {
+		r.ticket.Admitted = true
 		r.sandbox = existing.Sandbox
 		if existing.State != delegation.StateQueued {
 			r.standing.now.Phase = Bound // it was not released, or has lost its sandbox

@@ -116,8 +116,8 @@ func (p *workplace) close() {
 	}
 }
 
-// toFind is how long an adopted run may go on whose workspace the watcher does not find. Somebody may have moved it for a
-// moment, or its disk may be mounted late.
+// The watcher looks for the workspace of an adopted run for toFind, and then ends the run. Somebody may have moved the
+// workspace for a moment, or its disk may be mounted late.
 const toFind = time.Minute
 
 // find looks for the workspace of an adopted run until it is there, and reports whether it was found in time.
@@ -126,7 +126,7 @@ func (p *workplace) find(ctx context.Context, h sandbox.Handle) bool {
 	defer cancel()
 	for try := 1; p.held == nil && retry.Pause(ctx, retry.Backoff(try)) == nil; try++ {
 		retry.Warn(p.log, "find the workspace of a running child", try, p.holdErr)
-		p.hold()
+		p.held, p.holdErr = workspace.Open(ctx, p.runs.Hangs, p.runs.Workspaces, p.spec)
 		p.prove(h)
 	}
 	p.runs.claims.hold(p.Run, p.held)

@@ -69,7 +69,7 @@ func TestAWorkspaceThatComesBack(t *testing.T) {
 	}
 }
 
-// directory is a workspace.
+// directory stands for a workspace that was opened.
 type directory struct{ workspace.Directory }
 
 func (directory) Above() ([]sandbox.Directory, error) { return nil, nil }

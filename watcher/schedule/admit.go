@@ -18,7 +18,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	if s.closed {
 		return shuttingDown()
 	}
-	if refusal := s.conflict(t); refusal != nil {
+	if refusal := s.conflict(t); refusal != nil && !t.Admitted { // it waits in line
 		return refusal
 	}
 	l := s.laneOf(t)
@@ -29,7 +29,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	if t.state != inQueue {
 		return nil
 	}
-	if refusal := l.overfull(); refusal != nil {
+	if refusal := l.overfull(); refusal != nil && !t.Admitted {
 		s.withdraw(t)
 		return refusal
 	}

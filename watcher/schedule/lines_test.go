@@ -173,3 +173,24 @@ func TestLinesAgainstAllPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasAdmittedStaysAdmitted: an earlier watcher admitted the run. Meanwhile other runs took its place in the queue, or its directory.
+func TestWhatWasAdmittedStaysAdmitted(t *testing.T) {
+	q := &queue{TB: t, Schedule: New(1, []Lane{{Name: "main", MaxRunning: 1, Queue: 1}})}
+	first := q.ask("first", 1)
+	second := q.ask("second", 2)
+	for subagent, directory := range map[string]uint64{"late": 3, "busy": 1} {
+		if refusal := q.admit(&q.run(subagent, directory).Ticket); refusal == nil {
+			t.Errorf("%s is taken anew", subagent)
+		}
+		again := q.run(subagent, directory)
+		again.Admitted = true
+		if refusal := q.admit(&again.Ticket); refusal != nil || again.state != inQueue {
+			t.Errorf("%s: %+v, and its state is %d", subagent, refusal, again.state)
+		}
+	}
+	q.endRun(first)
+	if second.state != inSlot {
+		t.Error("the next run does not start")
+	}
+}

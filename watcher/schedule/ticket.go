@@ -31,6 +31,7 @@ type Ticket struct {
 	Bytes    int64               // the memory of the run while it waits
 	Above    []sandbox.Directory // the workspace and the directories above it, at the last look
 	Anywhere bool                // the workspace's directory is not known
+	Admitted bool                // by an earlier watcher, so no limit of the queue turns the run away
 	Needs    bool                // the run does not start while another run waits for something beside a slot
 
 	state       ticketState
