@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/inode"
 	"torno/internal/journal"
 	"torno/internal/tree"
 	"torno/sandbox"
@@ -231,10 +233,19 @@ func TestWhatACopyWasMadeInIsItsOwners(t *testing.T) {
 	c.must(os.Chown(place, 1000, 1000))
 	trap := filepath.Join(place, ".torno-copy-trap")
 	c.must(os.MkdirAll(filepath.Join(trap, "precious"), 0o755))
+	other := filepath.Join(place, ".torno-copy-other") // it belongs to the owner of the workspaces, but is not the directory that was filled
+	c.must(os.MkdirAll(filepath.Join(other, "precious"), 0o755))
+	c.must(errors.Join(os.Chown(other, 1000, 1000), os.Chown(filepath.Join(other, "precious"), 1000, 1000)))
+	project, err := os.Open(c.project)
+	c.must(err)
+	defer project.Close()
+	filled, err := inode.Of(project)
+	c.must(err)
 	id, err := delegation.ParseSubagentID("s1")
 	c.must(err)
 	box := c.box("main")
 	c.must(c.journal.PartWithWorkspace(t.Context(), journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: box, Subagent: id, Used: time.Now()}, Name: ".torno-copy-trap"}))
+	c.must(c.journal.PartWithWorkspace(t.Context(), journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: box, Subagent: id, Directory: filled, Used: time.Now()}, Name: ".torno-copy-other"}))
 	c.stop()
 	c.open()
 	c.eventually("it is not to be removed any more", func() bool {
@@ -242,7 +253,9 @@ func TestWhatACopyWasMadeInIsItsOwners(t *testing.T) {
 		c.must(err)
 		return len(left) == 0
 	})
-	if _, err := os.Stat(filepath.Join(trap, "precious")); err != nil {
-		t.Error(err)
+	for _, dir := range []string{trap, other} {
+		if _, err := os.Stat(filepath.Join(dir, "precious")); err != nil {
+			t.Error(err)
+		}
 	}
 }

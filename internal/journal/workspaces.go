@@ -81,7 +81,7 @@ func scanWorkspace(row scanner) (w Workspace, err error) {
 const selectWorkspaces = `SELECT outbox, subagent, fsid, inode, birth, made, used, bytes, origin, base FROM workspaces WHERE outbox = ?`
 
 // PartWithWorkspace records that a workspace will be removed under the name that it gets next. The record is on the
-// disk before the renaming, so that the removal goes on after a crash (I9).
+// disk before the renaming, so that the removal goes on after a crash (I9). It replaces an earlier record of that name.
 func (j *Journal) PartWithWorkspace(ctx context.Context, w LeavingWorkspace) error {
 	d := w.Directory
 	return j.order(ctx, "part with a workspace", onDisk, func(tx *transaction) error {
@@ -95,7 +95,7 @@ func (j *Journal) PartWithWorkspace(ctx context.Context, w LeavingWorkspace) err
 
 const (
 	forgetWorkspace   = `DELETE FROM workspaces WHERE outbox = ? AND subagent = ? AND fsid = ? AND inode = ?`
-	partWithWorkspace = `INSERT INTO leaving_workspaces (outbox, name, subagent, fsid, inode, birth, made, used, origin, base) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	partWithWorkspace = `INSERT OR REPLACE INTO leaving_workspaces (outbox, name, subagent, fsid, inode, birth, made, used, origin, base) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // LeavingWorkspaces returns the workspaces of an outbox that are being removed.
@@ -118,12 +118,14 @@ func (j *Journal) ForgetWorkspace(ctx context.Context, w Workspace) error {
 	})
 }
 
-// WorkspaceGone records that a workspace was removed, or will not be removed after all.
+// WorkspaceGone records that a workspace was removed, or will not be removed after all. If the record by now has another
+// directory, it stays.
 func (j *Journal) WorkspaceGone(ctx context.Context, w LeavingWorkspace) error {
+	d := w.Directory
 	return j.order(ctx, "forget a removed workspace", withKernel, func(tx *transaction) error {
-		_, err := tx.exec(workspaceGone, w.Outbox, w.Name)
+		_, err := tx.exec(workspaceGone, w.Outbox, w.Name, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode})
 		return err
 	})
 }
 
-const workspaceGone = `DELETE FROM leaving_workspaces WHERE outbox = ? AND name = ?`
+const workspaceGone = `DELETE FROM leaving_workspaces WHERE outbox = ? AND name = ? AND fsid = ? AND inode = ?`

@@ -106,6 +106,7 @@ var stories = map[string]*story{
 	"copy.noted":        copied,
 	"copy.staged":       copied,
 	"copy.known":        copied,
+	"copy.seen":         copied,
 	"copy.based":        copied,
 	"copy.named":        copied,
 	"collect.parted":    collected,

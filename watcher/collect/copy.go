@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -91,7 +92,7 @@ func (m *making) create(ctx context.Context) ([]string, error) {
 	}
 	var random [8]byte
 	rand.Read(random[:]) // never fails
-	staging := journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: m.ID, Subagent: m.id, Used: m.Now()}, Name: copyPrefix + hex.EncodeToString(random[:])}
+	staging := m.staging(copyPrefix + hex.EncodeToString(random[:]))
 	crash.At("copy.noted")
 	m.busy(staging.Name, true)
 	if err := m.Journal.PartWithWorkspace(ctx, staging); err != nil {
@@ -158,7 +159,7 @@ func (m *making) fill(ctx context.Context, name string) error {
 		return err
 	}
 	defer place.Close()
-	staging, work, base, err := m.stage(place, name, owner)
+	staging, work, base, err := m.stage(ctx, place, name, owner)
 	if err != nil {
 		return err
 	}
@@ -227,18 +228,24 @@ func (m *making) ensurePlace() (*os.File, mounts.User, error) {
 	return m.place()
 }
 
-// stage makes the empty directories for fill.
-func (m *making) stage(place *os.File, name string, owner mounts.User) (staging, work, base *os.File, err error) {
+// stage makes the empty directories for fill. The journal knows the outer one before anything lies in it.
+func (m *making) stage(ctx context.Context, place *os.File, name string, owner mounts.User) (staging, work, base *os.File, err error) {
 	crash.At("copy.staged")
-	err = owner.Do(func() error {
-		if staging, err = tree.Make(place, name, 0o700); err != nil {
-			return err
-		}
-		if work, err = tree.Make(staging, "work", 0o770); err == nil {
-			base, err = tree.Make(staging, "base", 0o770)
-		}
+	err = owner.Do(func() (err error) {
+		staging, err = tree.Make(place, name, 0o700)
 		return err
 	})
+	if err == nil {
+		err = m.noteStaging(ctx, staging, name, owner.UID)
+	}
+	if err == nil {
+		err = owner.Do(func() (err error) {
+			if work, err = tree.Make(staging, "work", 0o770); err == nil {
+				base, err = tree.Make(staging, "base", 0o770)
+			}
+			return err
+		})
+	}
 	if err != nil {
 		for _, f := range []*os.File{staging, work} {
 			if f != nil {
@@ -247,6 +254,36 @@ func (m *making) stage(place *os.File, name string, owner mounts.User) (staging,
 		}
 	}
 	return staging, work, base, err
+}
+
+// noteStaging notes in the journal which directory is being filled, so that no other is emptied in its place. Whoever may
+// rename directories there can have exchanged it already, but not for one that holds anything, or into which others can
+// move something.
+func (m *making) noteStaging(ctx context.Context, staging *os.File, name string, owner uint32) error {
+	info, err := staging.Stat()
+	if err != nil {
+		return err
+	}
+	uid, _, err := tree.OwnerOf(staging)
+	if err != nil {
+		return err
+	}
+	if _, err := staging.Readdirnames(1); uid != owner || info.Mode()&0o022 != 0 || !errors.Is(err, io.EOF) {
+		return errOther
+	}
+	is, err := inode.Of(staging)
+	if err != nil {
+		return err
+	}
+	crash.At("copy.seen")
+	w := m.staging(name)
+	w.Directory = is
+	return m.Journal.PartWithWorkspace(ctx, w)
+}
+
+// staging is the record of the directory in which the copies are made.
+func (m *making) staging(name string) journal.LeavingWorkspace {
+	return journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: m.ID, Subagent: m.id, Used: m.Now()}, Name: name}
 }
 
 // publish gives both copies their final names. From the moment that the workspace has its name, it is whole and belongs

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"torno/internal/crash"
@@ -169,17 +170,20 @@ func isMeant(w journal.LeavingWorkspace, found inode.Directory) error {
 	return nil
 }
 
-// holdsMeant makes the check of isMeant for a held directory. A directory where a copy was being made is known only by
-// its name, which nobody could guess before it existed, and by its owner; see ownerAt.
+// holdsMeant makes the check of isMeant for a held directory. A half copy needs no time of birth: it was empty when the
+// journal got to know it.
 func holdsMeant(w journal.LeavingWorkspace, dir *os.File) error {
-	if w.Directory.IsZero() && strings.HasPrefix(w.Name, copyPrefix) {
-		return nil
-	}
 	is, err := inode.Of(dir)
 	if err != nil {
 		return err
 	}
-	return isMeant(w, is)
+	if !strings.HasPrefix(w.Name, copyPrefix) {
+		return isMeant(w, is)
+	}
+	if !is.Same(w.Directory) {
+		return errOther
+	}
+	return nil
 }
 
 // removeAll removes all leaving workspaces. If one cannot be removed, the next look tries again.
@@ -210,8 +214,17 @@ const (
 	mostSteps = 10_000
 )
 
-// remove empties a workspace in small steps, then removes it.
+// remove empties a workspace in small steps, then removes it. A watcher that died before it knew the directory of a copy
+// has put nothing into it.
 func (b *box) remove(ctx context.Context, w journal.LeavingWorkspace) error {
+	if w.Directory.IsZero() {
+		err := b.removeEmpty(ctx, w)
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) {
+			b.Log.Warn("a directory that the watcher did not fill has the name of a half copy; it stays", "outbox", b.Name, "name", w.Name)
+			return b.takeBack(ctx, w)
+		}
+		return err
+	}
 	share := limit.Share{Of: stepShare, Burst: time.Second}
 	for range mostSteps {
 		begin := time.Now()
@@ -263,14 +276,7 @@ func ownerAt(place *os.File, w journal.LeavingWorkspace) (mounts.User, error) {
 	if err := holdsMeant(w, dir); err != nil {
 		return mounts.User{}, err
 	}
-	owner, err := userOf(dir)
-	if err == nil && w.Directory.IsZero() {
-		var of mounts.User
-		if of, err = userOf(place); err == nil && of.UID != owner.UID {
-			err = errOther
-		}
-	}
-	return owner, err
+	return userOf(dir)
 }
 
 func (b *box) removeEmpty(ctx context.Context, w journal.LeavingWorkspace) error {
