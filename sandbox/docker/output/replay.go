@@ -13,7 +13,8 @@ import (
 //
 // The log is bounded: an old part of it may be gone. Every sandbox first says init's line. So while the log has this
 // line, it has everything, and the cursor's bytes can be counted off. Otherwise only the cursor's time is left as a
-// guide. Then output was lost, unless the log still has something from before that time.
+// guide. Then output was lost, unless the log still has something from before that time. A cursor of live output says when
+// the watcher read it, which may be long after the engine logged it, so output may be lost in any case.
 type replay struct {
 	want     Place // the cursor: everything before it was delivered
 	now      Place // after the newest frame
@@ -46,6 +47,9 @@ func (r *replay) frame(stream sandbox.Stream, frame []byte) (data []byte, err er
 			return nil, err
 		}
 	}
+	if !r.complete && !r.state(stream).passed && r.want.of(stream).same == allOfStamp && stamp < r.now.of(stream).stamp-int64(time.Second) {
+		r.clockWasSetBack()
+	}
 	data = r.mend(stream, stamp, data)
 	before := r.now.of(stream).bytes
 	r.advance(stream, stamp, int64(len(data)))
@@ -73,14 +77,17 @@ func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err err
 	}
 	if !r.complete {
 		r.now.stdout.bytes, r.now.stderr.bytes = unknown, unknown
-		r.gap = stamp > r.want.of(stream).stamp
+		r.gap = stamp > r.want.of(stream).stamp || r.want.of(stream).same == allOfStamp
 		if future := time.Now().Add(time.Minute).UnixNano(); r.want.stdout.stamp > future || r.want.stderr.stamp > future {
-			// The clock was set back, so no time says what was delivered. Twice is better than never.
-			r.stdout.passed, r.stderr.passed, r.gap = true, true, true
+			r.clockWasSetBack()
 		}
 	}
 	return nil
 }
+
+// clockWasSetBack makes the replay deliver everything from here on, because no time tells what was delivered before. Some
+// output may come twice.
+func (r *replay) clockWasSetBack() { r.stdout.passed, r.stderr.passed, r.gap = true, true, true }
 
 // isFirstLine recognises init's first line by its beginning: init says that it holds, or, in a sandbox of an earlier
 // version, that it started the agent or failed.

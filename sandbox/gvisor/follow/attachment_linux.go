@@ -36,6 +36,8 @@ type attachment struct {
 	open   context.Context // done after Close
 	close  context.CancelFunc
 	output chan sandbox.Chunk
+	pumped chan struct{} // closed when pump has ended
+	told   *keeper.End   // what the keeper said over the line, after pump has ended
 	tasks  sync.WaitGroup
 	ended  *local.Ended
 }
@@ -43,7 +45,7 @@ type attachment struct {
 // New follows a sandbox over a line to its keeper. The attachment belongs to all until it is closed. first: the line
 // comes from the start, so nothing is missing on it.
 func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.Attachment {
-	a := &attachment{Sandbox: s, line: line, all: all, output: make(chan sandbox.Chunk), ended: local.NewEnded()}
+	a := &attachment{Sandbox: s, line: line, all: all, output: make(chan sandbox.Chunk), pumped: make(chan struct{}), ended: local.NewEnded()}
 	a.holds.Store(first)
 	a.open, a.close = context.WithCancel(context.Background())
 	all.Add(a)
@@ -55,9 +57,14 @@ func New(s Sandbox, line *keeper.Line, first bool, all *local.Attached) sandbox.
 // pump passes the output on until it ends, or until Close. If the rest cannot be read, pump ends with a gap. A killed
 // keeper makes no gap: the run's end says that it is lost.
 func (a *attachment) pump() {
+	defer close(a.pumped)
 	defer close(a.output)
 	for {
 		out, err := a.line.Read(a.open)
+		if errors.Is(err, io.EOF) {
+			end := a.line.End()
+			a.told = &end
+		}
 		if errors.Is(err, io.EOF) || errors.Is(err, keeper.ErrGone) || a.open.Err() != nil {
 			return
 		}
@@ -92,7 +99,7 @@ func (a *attachment) await() (sandbox.Exit, error) {
 	case a.open.Err() != nil:
 		return sandbox.Exit{}, local.ErrClosed
 	case errors.Is(err, keeper.ErrGone):
-		return a.Lost(a.open)
+		return a.withoutEnd()
 	case err != nil:
 		if gone := a.Read(); errors.Is(gone, sandbox.ErrNotFound) {
 			return sandbox.Exit{}, gone // it was removed in the meantime
@@ -100,6 +107,21 @@ func (a *attachment) await() (sandbox.Exit, error) {
 		return sandbox.Exit{}, fmt.Errorf("wait for sandbox %s: %w", a.ID, err)
 	}
 	return ExitOf(end), nil
+}
+
+// withoutEnd returns how a sandbox ended whose keeper has not written that down: the keeper was killed, or its disk is full
+// or damaged. In the second case it has told us.
+func (a *attachment) withoutEnd() (sandbox.Exit, error) {
+	exit, err := a.Lost(a.open)
+	select {
+	case <-a.pumped:
+	case <-a.open.Done():
+		return sandbox.Exit{}, local.ErrClosed
+	}
+	if a.told != nil {
+		return ExitOf(*a.told), nil
+	}
+	return exit, err
 }
 
 // Holds reports whether this attachment can release the sandbox.

@@ -1,10 +1,12 @@
 package follow
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"torno/internal/cgroups"
+	"torno/sandbox"
 	"torno/sandbox/gvisor/keeper"
 )
 
@@ -36,6 +38,20 @@ func TestExits(t *testing.T) {
 	for _, end := range []keeper.End{{Trouble: "no sandbox"}, {Signal: 9, Asked: true}, {Started: true, Code: 0}} {
 		if exit := ExitOf(end); !exit.Unknown {
 			t.Errorf("%+v: %+v", end, exit)
+		}
+	}
+}
+
+// TestAnEndThatWasToldCounts although it was not written down. Of a keeper that was killed, and told nothing, the launcher knows more.
+func TestAnEndThatWasToldCounts(t *testing.T) {
+	pumped := make(chan struct{})
+	close(pumped)
+	lost := sandbox.Exit{Unknown: true}
+	for told, want := range map[*keeper.End]sandbox.Exit{nil: lost, {Started: true, Code: 3}: {Code: 3}} {
+		a := &attachment{open: t.Context(), pumped: pumped, told: told}
+		a.Lost = func(context.Context) (sandbox.Exit, error) { return lost, nil }
+		if exit, err := a.withoutEnd(); err != nil || exit != want {
+			t.Errorf("%+v: %+v, %v", told, exit, err)
 		}
 	}
 }

@@ -65,6 +65,25 @@ func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 	}
 }
 
+// TestAnEndThatCannotBeWrittenIsTold: a watcher that is there hears how the sandbox ended, whatever becomes of the disk.
+func TestAnEndThatCannotBeWrittenIsTold(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "read x; exit 3"), Stdin: true, Log: 1 << 20})
+	line := start(t, box)
+	if err := os.Remove(filepath.Join(box.Dir, "."+endName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := line.Shut(); err != nil {
+		t.Fatal(err)
+	}
+	readAll(t, line)
+	if end := line.End(); end.Code != 3 || !end.Started || end.Trouble != "" {
+		t.Errorf("the watcher hears %+v", end)
+	}
+	if end, err := box.AwaitEnd(t.Context()); !errors.Is(err, ErrGone) {
+		t.Errorf("it was written down: %+v, %v", end, err)
+	}
+}
+
 // TestAnEndHasItsOutput: a keeper that is killed when the end is known takes no output with it, also where a watcher that does not
 // read holds the log.
 func TestAnEndHasItsOutput(t *testing.T) {
@@ -482,37 +501,34 @@ func TestAnEndIsWhole(t *testing.T) {
 	}
 }
 
-// TestAnEndIsWrittenWhenThereIsRoom: the reserved place needs room of its own on a file system that copies what it changes.
+// TestAnEndIsWrittenWhenThereIsRoom: some file systems copy what a program changes, so that even a reserved place needs new room.
 func TestAnEndIsWrittenWhenThereIsRoom(t *testing.T) {
-	box, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		err    error
+		until  time.Duration // when there is room
+		writes bool
+		waits  bool
+	}{
+		"soon":       {unix.ENOSPC, toWriteEnd / 2, true, true},
+		"of a quota": {unix.EDQUOT, toWriteEnd / 2, true, true},
+		"too late":   {unix.ENOSPC, 2 * toWriteEnd, false, true},
+		"a bad disk": {unix.EIO, toWriteEnd / 2, false, false},
+		"no box":     {os.ErrNotExist, toWriteEnd / 2, false, false},
+		"no trouble": {nil, 0, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				err := whenThereIsRoom(func() error {
+					if time.Since(begin) < c.until {
+						return c.err
+					}
+					return nil
+				})
+				if waited := time.Since(begin); c.writes != (err == nil) || c.waits != (waited > 0) {
+					t.Errorf("%v, after %v", err, waited)
+				}
+			})
+		})
 	}
-	defer box.Close()
-	synctest.Test(t, func(t *testing.T) {
-		if err := box.Mkdir("."+endName, 0o700); err != nil { // it cannot be written to now
-			t.Fatal(err)
-		}
-		k := newKeeper(box)
-		go k.conclude(End{Started: true, Code: 3})
-		synctest.Wait() // it waits for its next try, and no time passes
-		select {
-		case <-k.ended:
-			t.Fatal("it is told before it is written down")
-		default:
-		}
-		if err := errors.Join(box.Remove("."+endName), reserveEnd(box)); err != nil {
-			t.Fatal(err)
-		}
-		<-k.ended
-		if end, err := (Box{Dir: box.Name()}).End(); err != nil || end.Code != 3 {
-			t.Errorf("%+v, %v", end, err)
-		}
-		removed := newKeeper(box) // its place is gone, as when its box is removed
-		begin := time.Now()
-		removed.conclude(End{Started: true})
-		if removed.end.Trouble == "" || time.Since(begin) > 0 {
-			t.Errorf("%+v", removed.end)
-		}
-	})
 }

@@ -241,25 +241,30 @@ func (k *keeper) finishLog() (dropped, all output.Progress) {
 	return k.log.End()
 }
 
-// toWriteEnd is how long a keeper tries to write the end down, unless its box is removed. Some file systems need new room
-// to write to a reserved place, and their disk may be full.
-const toWriteEnd = 10 * time.Minute
+// If the disk is full, a keeper tries for toWriteEnd to write the end down: some file systems need new room to write
+// to a reserved place. Until then no watcher hears of the end. If that took long, the run's deadline could pass first, and
+// the run would count as timed out.
+const toWriteEnd = 20 * time.Second
 
-// conclude writes the end down, and only then tells the watchers.
+// conclude writes the end down, and only then tells the watchers. If it cannot be written, the watchers that are there
+// hear of it all the same.
 func (k *keeper) conclude(end End) {
 	crash.At("keeper.ended")
-	ctx, cancel := context.WithTimeout(context.Background(), toWriteEnd)
-	defer cancel()
-	err := writeEnd(k.box, end)
-	for try := 1; err != nil && !errors.Is(err, fs.ErrNotExist) && retry.Pause(ctx, retry.Backoff(try)) == nil; try++ {
-		err = writeEnd(k.box, end)
-	}
-	if err != nil {
-		end.Trouble = "its end could not be written down: " + err.Error()
-	}
+	_ = whenThereIsRoom(func() error { return writeEnd(k.box, end) })
 	k.end = end
 	crash.At("keeper.concluded")
 	close(k.ended)
+}
+
+// whenThereIsRoom calls write again while the disk is full.
+func whenThereIsRoom(write func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), toWriteEnd)
+	defer cancel()
+	err := write()
+	for try := 1; (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) && retry.Pause(ctx, retry.Backoff(try)) == nil; try++ {
+		err = write()
+	}
+	return err
 }
 
 // tidy removes the group, in which nothing runs any more.
