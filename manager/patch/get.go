@@ -141,6 +141,9 @@ func (g *getting) makeLink(got *Got) error {
 	if fault != "" || err != nil {
 		return errors.Join(err, &leftError{fault})
 	}
+	if makes, err := g.plan.repos.wouldMake(got.Path); makes || err != nil { // its parts were copied since it was judged
+		return errors.Join(err, &leftError{repositoryFault})
+	}
 	if err := g.to.mkdirAll(path.Dir(got.Path), g.made); err != nil {
 		return err
 	}

@@ -27,6 +27,10 @@ func (g *getting) judge(f found, got *Got) error {
 		got.LeftOut = fault
 		return err
 	}
+	if makes, err := g.plan.repos.wouldMake(f.path); makes || err != nil { // Get has perhaps written the rest just now
+		got.LeftOut = repositoryFault
+		return err
+	}
 	if f.info.IsDir() {
 		g.hooks.look(g.ctx, filepath.Join(g.hooks.roots[0], f.path))
 		return nil

@@ -59,6 +59,21 @@ func (r repositories) fault(p string) (string, error) {
 	}
 }
 
+// wouldMake reports whether a path, or a directory on the way to it, would make a git directory together with what is in
+// the target now.
+func (r repositories) wouldMake(p string) (bool, error) {
+	for at := p; at != "."; at = above(at) {
+		if repositoryPart(path.Base(at)) == "" {
+			continue
+		}
+		names, err := r.in.names(above(at))
+		if err != nil || isRepository(append(names, path.Base(at))) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // refuseRepositories refuses changes inside a git directory of the parent's, and changes that would make a git
 // directory together with existing entries.
 func (w *Work) refuseRepositories(r repositories) error {

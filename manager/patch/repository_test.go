@@ -89,6 +89,44 @@ func TestNoGitDirectoryIsMade(t *testing.T) {
 	}
 }
 
+// TestGetMakesNoGitDirectory piece by piece: no part of it makes one by itself.
+func TestGetMakesNoGitDirectory(t *testing.T) {
+	for name, pieces := range map[string][]map[string]string{
+		"head last":             {{"config": "x", "objects/x": "x", "refs/x": "x"}, {"HEAD": "x"}},
+		"head first":            {{"HEAD": "x", "refs/x": "x"}, {"Objects/x": "x"}},
+		"below a directory":     {{"a/b/HEAD": "x", "a/b/objects/x": "x"}, {"a/b/refs/x/y": "x"}},
+		"of a linked work tree": {{"HEAD": "x"}, {"commondir": "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, to := newScene(t, map[string]string{"f": "x"}), t.TempDir()
+			for _, piece := range pieces {
+				s.must(os.RemoveAll(s.workspace))
+				s.must(os.Mkdir(s.workspace, 0o755))
+				s.putAll(piece)
+				s.get(to)
+			}
+			for at := range listing(t, to) {
+				if dir, err := os.ReadDir(at); err == nil {
+					var names []string
+					for _, e := range dir {
+						names = append(names, e.Name())
+					}
+					if isRepository(names) {
+						t.Errorf("%s is a git directory: %q", at, names)
+					}
+				}
+			}
+		})
+	}
+	s, to := newScene(t, map[string]string{"f": "x"}), t.TempDir()
+	write(t, to+"/objects/x", "x")
+	s.putAll(map[string]string{"refs/x": "x"})
+	s.must(os.Symlink("f", s.child("HEAD")))
+	if left := s.get(to); left["HEAD"] != repositoryFault { // it is judged before refs is made, and made after it
+		t.Errorf("with a link: %q", left)
+	}
+}
+
 // putAll writes files of the child's.
 func (s *scene) putAll(files map[string]string) {
 	s.Helper()
