@@ -186,18 +186,42 @@ func TestAWorkspaceThatIsNotSeenIsNoAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		result, err := run.Wait(t.Context())
-		if err != nil || !errors.Is(result.AnswerErr, errNotSeen) {
+		if err != nil || !errors.Is(result.AnswerErr, ErrNotSeen) {
 			t.Errorf("%+v, %v", result, err)
 		}
-		if err := run.Acknowledge(result); !errors.Is(err, errNotSeen) {
+		if err := run.Acknowledge(result); !errors.Is(err, ErrNotSeen) {
 			t.Errorf("it is taken without its answer: %v", err)
 		}
-		if err := os.Rename(away, run.Workspace()); err != nil {
+		if err := os.Mkdir(run.Workspace(), 0o700); err != nil { // as where its disk is not mounted
+			t.Fatal(err)
+		}
+		if result, err = run.Wait(t.Context()); err != nil || !errors.Is(run.Acknowledge(result), ErrNotSeen) {
+			t.Errorf("an empty directory in its place: %+v, %v", result, err)
+		}
+		if err := errors.Join(os.Remove(run.Workspace()), os.Rename(away, run.Workspace())); err != nil {
 			t.Fatal(err)
 		}
 		result, err = run.Wait(t.Context())
 		if err != nil || result.Answer != "42" || run.Acknowledge(result) != nil {
 			t.Errorf("it is back: %+v, %v", result, err)
+		}
+	})
+}
+
+// TestAnAnswerCanBeDoneWithout: nobody will see the workspace again.
+func TestAnAnswerCanBeDoneWithout(t *testing.T) {
+	in(t, func(t *testing.T, h *host) {
+		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
+		h.respond(run)
+		if err := os.RemoveAll(run.Workspace()); err != nil {
+			t.Fatal(err)
+		}
+		result, err := run.Wait(t.Context())
+		if err != nil || run.Acknowledge(result.WithoutAnswer()) != nil {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if kept, err := run.m.Taken("s1"); err != nil || kept.AnswerErr == nil {
+			t.Errorf("the copy is %+v, %v", kept, err)
 		}
 	})
 }

@@ -17,6 +17,10 @@ var (
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
 )
 
+// ErrNotSeen says that an answer could not be looked for: the workspace is not there, another directory is at its path, or
+// this process is short of something. The answer may exist.
+var ErrNotSeen = errors.New("its workspace cannot be looked into from here")
+
 // ErrWorkspaceThere says that a workspace to be filled is not new.
 var ErrWorkspaceThere = errors.New("the subagent has a workspace already")
 

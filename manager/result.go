@@ -31,8 +31,8 @@ type Result struct {
 	// AnswerTruncated means that Answer is only the beginning. The file AnswerWhole holds all of it.
 	AnswerTruncated bool
 	AnswerWhole     string
-	// AnswerErr says why an answer was not read: its file is a link, a FIFO or a directory, or the workspace cannot be
-	// looked into. In the last case the result is not taken.
+	// AnswerErr says why an answer was not read: its file is a link, a FIFO or a directory, say. If it is ErrNotSeen,
+	// Acknowledge refuses the result.
 	AnswerErr error
 	// Partial means that there is an answer although the run did not complete.
 	Partial bool
@@ -70,6 +70,15 @@ const (
 	FromStdout AnswerFrom = "stdout"
 	FromFile   AnswerFrom = "file"
 )
+
+// WithoutAnswer returns the result for a caller that does without an answer that it cannot see. Acknowledge takes this
+// result.
+func (r Result) WithoutAnswer() Result {
+	if errors.Is(r.AnswerErr, ErrNotSeen) {
+		r.AnswerErr = errors.New(r.AnswerErr.Error())
+	}
+	return r
+}
 
 // Completed reports whether the child ended by itself with exit code 0.
 func (r Result) Completed() bool {
@@ -162,13 +171,9 @@ type foundAnswer struct {
 	whole bool   // a file beside it holds the whole answer
 }
 
-// errNotSeen means that an answer could not be looked for: this process does not see the workspace, or is short of
-// something. The answer may exist, so Acknowledge does not take the result.
-var errNotSeen = errors.New("its workspace cannot be looked into from here")
-
 // isOurs reports whether an error comes from this process or its view of the disk. A child cannot cause it.
 func isOurs(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ENXIO, syscall.ENODEV}, func(one error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ENODEV}, func(one error) bool {
 		return errors.Is(err, one)
 	})
 }
@@ -176,19 +181,19 @@ func isOurs(err error) bool {
 func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {
 	defer func() {
 		if isOurs(err) {
-			err = fmt.Errorf("%w: %w", errNotSeen, err)
+			err = fmt.Errorf("%w: %w", ErrNotSeen, err)
 		}
 	}()
 	workspace, err := r.m.openWorkspace(r.workspace)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found, fmt.Errorf("%w: %s does not exist", errNotSeen, r.workspace)
+		return found, fmt.Errorf("%w: %s does not exist", ErrNotSeen, r.workspace)
 	}
 	if err != nil {
 		return found, err
 	}
 	defer workspace.Close()
 	if here, err := workspace.Stat("."); err != nil || r.atRequest.workspace != nil && !os.SameFile(here, r.atRequest.workspace) {
-		return found, errors.Join(fmt.Errorf("the directory %s was replaced after the request", r.workspace), err)
+		return found, errors.Join(fmt.Errorf("%w: another directory is at %s since the request", ErrNotSeen, r.workspace), err)
 	}
 	f, seen, err := beneath.OpenFile(workspace, r.answer)
 	if err != nil {
@@ -210,9 +215,13 @@ func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {
 		}
 		found.end = found.end[:n]
 	}
-	if beside, _, err := beneath.OpenFile(workspace, r.answer+delegation.WholeSuffix); err == nil {
+	beside, _, err := beneath.OpenFile(workspace, r.answer+delegation.WholeSuffix)
+	if err == nil {
 		beside.Close()
 		found.whole = true
+	}
+	if isOurs(err) {
+		return foundAnswer{}, err
 	}
 	return found, nil
 }

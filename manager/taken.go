@@ -39,13 +39,11 @@ type takenCopy struct {
 
 // Acknowledge tells the manager that the caller has stored or delivered the result of Wait. From here on the result is
 // taken. Acknowledge keeps a copy for a day, but only the last one of each subagent (see Taken), and removes the run's
-// files from the outbox. If that fails the result stays, and a later Wait returns it again.
+// files from the outbox. If that fails the result stays, and a later Wait returns it again. It also stays if the answer
+// may be where this process cannot look (see Result.WithoutAnswer).
 func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result belongs to another run", r.id)
-	}
-	if errors.Is(result.AnswerErr, errNotSeen) {
-		return fmt.Errorf("%w; next: wait for %s where %s is, or start it anew with --replace", errNotSeen, r.id, r.workspace)
 	}
 	err := r.checkCurrent()
 	switch {
@@ -55,6 +53,8 @@ func (r *Run) Acknowledge(result Result) error {
 		return r.remove()
 	case err != nil:
 		return err
+	case errors.Is(result.AnswerErr, ErrNotSeen):
+		return fmt.Errorf("%w; next: wait for %s where %s is, or do without its answer: subagent wait --no-answer %s", ErrNotSeen, r.id, r.workspace, r.id)
 	}
 	if err := r.m.saveCopy(result); err != nil {
 		return fmt.Errorf("keep a copy of the result of %s: %w", r.id, err)

@@ -29,6 +29,7 @@ type app struct {
 	*cli.Program
 	outbox   string
 	patience time.Duration
+	noAnswer bool // take a result although its answer may be where this process cannot look
 }
 
 func newApp() *app {

@@ -20,6 +20,9 @@ func (c *app) deliver(run *manager.Run, result manager.Result, show func(manager
 	if err != nil {
 		return 0, fmt.Errorf("%w: subagent %s: write to standard output: %w", errNotDelivered, run.ID(), err)
 	}
+	if c.noAnswer {
+		result = result.WithoutAnswer()
+	}
 	if err := run.Acknowledge(result); err != nil {
 		c.Warn(fmt.Sprintf("the result was printed and may come again, because it is still in the outbox: %v", err))
 	}

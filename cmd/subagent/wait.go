@@ -29,6 +29,7 @@ given order. The first child that did not complete decides the exit code. An int
 			{Name: "any", Help: "wait for the first child to end, and print only its result", Set: cli.On(&first)},
 			{Name: "all", Help: "wait for all children whose result was not taken", Set: cli.On(&all)},
 			{Name: "again", Help: "print results that were taken already: the last result of each child", Set: cli.On(&again)},
+			{Name: "no-answer", Help: "take results whose workspace cannot be looked into from here, and do without their answers", Set: cli.On(&c.noAnswer)},
 			c.patienceOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -41,6 +42,8 @@ given order. The first child that did not complete decides the exit code. An int
 				show = c.showQuoted
 			}
 			switch {
+			case again && c.noAnswer:
+				return 0, cli.Usage("--no-answer and --again do not go together: --again takes nothing")
 			case first && again:
 				return 0, cli.Usage("--any and --again do not go together: --again waits for no child")
 			case first:

@@ -25,10 +25,9 @@ type children struct {
 // child is one run.
 type child struct {
 	id, request string
-	session     string // to which the result went out
-	toldAt      int64  // the value of heard for the session when the result went out; 0 before that
-	has         bool   // the session has ended, and had the result
-	others      bool   // another server began it, for a client of its own
+	told        map[string]int64 // by session to which the result went out: the value of heard at that time
+	has         bool             // a session that has ended had the result
+	others      bool             // another server began it, for a client of its own
 }
 
 // noteHeard counts a request. A request proves that its client lives and has received all earlier answers to it.
@@ -42,33 +41,37 @@ func (c *children) noteHeard(session string) {
 }
 
 // forgetSessions forgets the sessions that have ended. A result that went out to one of them counts as told only if the
-// client sent a request afterwards. Otherwise it goes out again, to the next client that waits.
+// client sent a request afterwards. If no client did, it goes out again, to the next client that waits.
 func (c *children) forgetSessions(lives func(session string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.mine {
 		one := &c.mine[i]
-		if lives(one.session) || one.toldAt == 0 {
-			continue
-		}
-		if one.has = c.clientHas(*one); !one.has {
-			one.toldAt = 0
-		}
+		one.has = c.clientHas(*one)
+		maps.DeleteFunc(one.told, func(session string, _ int64) bool { return !lives(session) })
 	}
-	c.mine = slices.DeleteFunc(c.mine, func(one child) bool { return one.others && one.toldAt == 0 })
+	c.mine = slices.DeleteFunc(c.mine, func(one child) bool { return one.others && !one.wasTold() })
 	maps.DeleteFunc(c.heard, func(session string, _ int64) bool { return !lives(session) })
 }
 
-// clientHas reports whether a client has a result: it has sent a request since the result went out.
+// wasTold reports whether the result has gone out.
+func (one child) wasTold() bool { return one.has || len(one.told) > 0 }
+
+// clientHas reports whether a client has a result: it has sent a request since the result went out to it.
 func (c *children) clientHas(one child) bool {
-	return one.has || one.toldAt > 0 && c.heard[one.session] > one.toldAt
+	for session, at := range one.told {
+		if c.heard[session] > at {
+			return true
+		}
+	}
+	return one.has
 }
 
 // add remembers a run. It replaces an earlier run of the same subagent.
 func (c *children) add(run *manager.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(child{id: run.ID(), request: run.RequestID()})
+	c.put(child{id: run.ID(), request: run.RequestID(), told: map[string]int64{}})
 }
 
 func (c *children) put(one child) {
@@ -78,26 +81,27 @@ func (c *children) put(one child) {
 
 // told notes that the result of a run goes out to a session. It returns the runs that are too many to keep.
 func (c *children) told(session, id, request string) (tooMany []child) {
-	return c.note(child{session: session, id: id, request: request})
+	return c.note(session, child{id: id, request: request})
 }
 
 // shown does the same as told for a client that looked at a result without asking for the run. If the run is not ours,
 // its result stays in the outbox.
 func (c *children) shown(session, id, request string) (tooMany []child) {
-	return c.note(child{session: session, id: id, request: request, others: true})
+	return c.note(session, child{id: id, request: request, others: true})
 }
 
-func (c *children) note(one child) (tooMany []child) {
+func (c *children) note(session string, one child) (tooMany []child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.mine, func(k child) bool { return k.id == one.id && k.request == one.request })
 	if i < 0 {
+		one.told = map[string]int64{}
 		c.put(one)
 		c.boundOthers()
 		i = len(c.mine) - 1
 	}
-	if c.mine[i].toldAt == 0 {
-		c.mine[i].session, c.mine[i].toldAt = one.session, c.heard[one.session]
+	if _, before := c.mine[i].told[session]; !before {
+		c.mine[i].told[session] = c.heard[session]
 	}
 	delivered := c.delivered(false)
 	return delivered[:max(0, len(delivered)-maxKept)]
@@ -123,7 +127,7 @@ func (c *children) boundOthers() {
 // last results.
 func (c *children) delivered(orderly bool) (all []child) {
 	for _, one := range c.mine {
-		if one.toldAt > 0 && !one.others && (orderly || c.clientHas(one)) {
+		if one.wasTold() && !one.others && (orderly || c.clientHas(one)) {
 			all = append(all, one)
 		}
 	}
@@ -160,7 +164,7 @@ func (c *children) open() (all []child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.mine {
-		if one.toldAt == 0 {
+		if !one.wasTold() {
 			all = append(all, one)
 		}
 	}
@@ -171,16 +175,20 @@ func (c *children) open() (all []child) {
 func (c *children) wasTold(id, request string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.mine, func(k child) bool { return k.id == id && k.request == request && k.toldAt > 0 })
+	return slices.ContainsFunc(c.mine, func(k child) bool { return k.id == id && k.request == request && k.wasTold() })
 }
 
 // release takes a result out of the outbox. A copy is kept for a day.
 func (s *Server) release(one child) error {
+	return s.take(one, func(r manager.Result) manager.Result { return r })
+}
+
+func (s *Server) take(one child, as func(manager.Result) manager.Result) error {
 	run, err := s.m.Attach(one.id)
 	if err == nil && run.RequestID() == one.request {
 		var result manager.Result
 		if result, err = ended(run); err == nil {
-			err = run.Acknowledge(result)
+			err = run.Acknowledge(as(result))
 		}
 	}
 	s.changed()

@@ -220,13 +220,19 @@ func tooLate(ctx context.Context) error {
 	return nil
 }
 
-// makeRoom takes an earlier result of the subagent out of the outbox, if the client has it.
+// makeRoom takes an earlier result of the subagent out of the outbox, if the client has it. The client knows if nobody could
+// look for its answer, and does without it.
 func (s *Server) makeRoom(id string) error {
 	if _, err := delegation.ParseSubagentID(id); err != nil {
 		return nil //nolint:nilerr // no id was given, or Spawn reports the mistake
 	}
-	if one, has := s.children.deliveredOf(id); has {
-		return s.release(one)
+	one, has := s.children.deliveredOf(id)
+	if !has {
+		return nil
 	}
-	return nil
+	err := s.release(one)
+	if errors.Is(err, manager.ErrNotSeen) && !one.others {
+		err = s.take(one, manager.Result.WithoutAnswer)
+	}
+	return err
 }

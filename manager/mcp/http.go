@@ -56,8 +56,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	s.children.forgetSessions(nobody)
-	return errors.Join(err, s.leave(true))
+	return errors.Join(err, s.leave(false))
 }
 
 // newHTTPServer makes a server that passes a request on to next only if the request carries the token. A stranger has

@@ -119,9 +119,6 @@ func (s *Server) forgetSessions(current string) {
 	s.children.forgetSessions(func(session string) bool { return lives[session] })
 }
 
-// nobody lives when the server ends.
-func nobody(string) bool { return false }
-
 // listeningKey is the context key for the context that ends when a client stops listening.
 type listeningKey struct{}
 

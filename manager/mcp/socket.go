@@ -139,8 +139,7 @@ func (s *Server) ServeSocket(ctx context.Context, listener net.Listener) error {
 	err := s.accept(ctx, listener, &clients)
 	stop()
 	clients.Wait()
-	s.children.forgetSessions(nobody)
-	return errors.Join(err, listener.Close(), s.leave(true))
+	return errors.Join(err, listener.Close(), s.leave(false))
 }
 
 // accept starts to serve each client that comes. If there is no place for a client, accept tells it so.

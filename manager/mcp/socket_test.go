@@ -123,7 +123,7 @@ func TestAResultThatNobodyReadGoesOutAgain(t *testing.T) {
 	p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
 	p.tool("wait", `{}`)
-	p.leave() // it has asked for nothing since
+	p.leave()                // it has asked for nothing since
 	waitFor(t, func() bool { // the server has seen that it is gone
 		for range sh.server.protocol.Sessions() {
 			return false
@@ -146,6 +146,68 @@ func TestAResultThatNobodyReadGoesOutAgain(t *testing.T) {
 	defer m.Close()
 	if _, err := m.Attach("a"); !errors.Is(err, manager.ErrNoRun) {
 		t.Errorf("a result that was read is still there: %v", err)
+	}
+}
+
+// TestEachClientThatWasToldCounts: two clients have looked at one result. Either of them can say that it has the result.
+func TestEachClientThatWasToldCounts(t *testing.T) {
+	for _, says := range []string{"first", "second"} {
+		c := &children{}
+		c.put(child{id: "a", request: "r", told: map[string]int64{}})
+		for _, session := range []string{"first", "second"} {
+			c.noteHeard(session)
+			c.told(session, "a", "r")
+		}
+		if _, has := c.deliveredOf("a"); has {
+			t.Error("no client has said anything since")
+		}
+		c.noteHeard(says)
+		if _, has := c.deliveredOf("a"); !has {
+			t.Error("the word does not count of the client that was told", says)
+		}
+		c.forgetSessions(func(string) bool { return false })
+		if _, has := c.deliveredOf("a"); !has || len(c.open()) > 0 {
+			t.Error("the word is forgotten of the client that was told", says)
+		}
+	}
+	c := &children{}
+	c.put(child{id: "a", request: "r", told: map[string]int64{}})
+	c.told("gone", "a", "r")
+	c.told("lives", "a", "r")
+	c.forgetSessions(func(session string) bool { return session == "lives" })
+	if len(c.open()) > 0 {
+		t.Error("it goes out again although a client lives that was told")
+	}
+	c.forgetSessions(func(string) bool { return false })
+	if len(c.open()) == 0 {
+		t.Error("it does not go out again")
+	}
+}
+
+// TestAWorkspaceThatIsGoneBlocksNothing: the result stays in the outbox, until its client asks for the subagent's next run.
+func TestAWorkspaceThatIsGoneBlocksNothing(t *testing.T) {
+	s := newStage(t)
+	s.beat(nil)
+	p := s.serve(Options{Fresh: -1})
+	const task = `{"tasks":[{"id":"a","task":"x"}]}`
+	p.tool("delegate", task)
+	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
+	if err := os.RemoveAll(filepath.Join(s.path, manager.Workspaces, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.tool("wait", `{}`); !strings.Contains(string(r.Struct), "cannot be looked into") {
+		t.Errorf("its client hears %s", r.Struct)
+	}
+	p.tool("status", `{}`) // which says that it has the result
+	run, err := p.manager.Attach("a")
+	if err != nil {
+		t.Fatal("its result was taken without its answer:", err)
+	}
+	if r := p.tool("delegate", task); r.IsError {
+		t.Errorf("its next run: %s", r.Struct)
+	}
+	if next, err := p.manager.Attach("a"); err != nil || next.RequestID() == run.RequestID() {
+		t.Errorf("%v, %v", next, err)
 	}
 }
 
@@ -218,7 +280,7 @@ func TestAClientIsToldThatItsServerHasEnded(t *testing.T) {
 	}
 }
 
-// talker is the input of a client that goes on speaking until the server no longer reads.
+// talker sends lines to the server until the server no longer reads. It stands for a client's input.
 type talker struct{ refused chan struct{} }
 
 func (t talker) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -55,7 +55,7 @@ func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
 	return enter(dir, workspaceDir)
 }
 
-// sandboxName is the name of an empty file. It exists if NoteSandbox was called for a child.
+// NoteSandbox makes an empty file of this name.
 const sandboxName = ".sandbox"
 
 // NoteSandbox records that a child in a sandbox writes into the workspace in the tree.
@@ -121,7 +121,7 @@ func SaveProfile(workspace *os.Root, name string, source []byte) error {
 	return write(here, "SUBAGENT.md", source)
 }
 
-// write replaces a file with one that everybody may read.
+// write replaces a file. Its mode is 0644, unless the umask narrows that.
 func write(dir *os.Root, name string, data []byte) error {
 	draft, err := atomicfile.BeginIn(dir, ".", 0o644)
 	if err != nil {
