@@ -70,7 +70,7 @@ func WriteIn(dir *os.Root, name string, content []byte, flush Flush) error {
 
 const draftMode fs.FileMode = 0o600
 
-// Draft is a new file. Put gives it its name.
+// Draft is a file with a temporary name. Its writer fills it, and Put renames it.
 type Draft struct {
 	*os.File
 	root directory
@@ -87,7 +87,7 @@ type directory interface {
 	Chtimes(name string, accessed, modified time.Time) error
 }
 
-// Begin creates a draft in a directory, with mode 0600 and a name that nobody can guess.
+// Begin creates a draft in a directory. Its mode is 0600, and nobody can guess its name.
 func Begin(dir string) (*Draft, error) { return begin(byPath{}, dir, randomName(), draftMode) }
 
 // BeginIn creates a draft in a directory beneath root. The umask may narrow its mode.

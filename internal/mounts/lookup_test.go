@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestGroupsOfUsers are those of the host's own files.
+// TestGroupsOfUsers: UserOf finds a user's groups in the host's own files.
 func TestGroupsOfUsers(t *testing.T) {
 	root, err := UserOf(0)
 	if err != nil || root.UID != 0 || root.GID != 0 {

@@ -46,7 +46,8 @@ func openWithheld(k Withheld) ([]*withheldPlace, error) {
 		return newWithheld(k, filepath.Dir(k.Path), filepath.Base(k.Path))
 	}
 	if err != nil {
-		return nil, err
+		_, why := os.Stat(k.Path) // EvalSymlinks has no error of its own for a loop
+		return nil, errors.Join(why, err)
 	}
 	var all []*withheldPlace
 	type place struct{ dir, name string }

@@ -3,9 +3,11 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"torno/configs"
@@ -36,7 +38,7 @@ func TestNoRequestReachesTheConfiguration(t *testing.T) {
 	if !slices.ContainsFunc(warnings, func(w configs.Warning) bool { return w.Key == "outboxes.main.allow[0]" }) {
 		t.Errorf("it is warned of %v", warnings)
 	}
-	bases, err := openBases(c, roots(c.Outboxes))
+	bases, err := openBases(c, roots(c.Outboxes), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ outboxes: {main: {dir: %[1]s/box, allow: [%[1]s/ws], read: [%[1]s/home]}}
 	if len(warnings) < 2 {
 		t.Errorf("it is warned of %v", warnings)
 	}
-	bases, err := openBases(c, roots(c.Outboxes))
+	bases, err := openBases(c, roots(c.Outboxes), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,4 +111,32 @@ outboxes: {main: {dir: %[1]s/box, allow: [%[1]s/ws], read: [%[1]s/home]}}
 			t.Errorf("%s is not among %v", place, hidden)
 		}
 	}
+}
+
+// TestACredentialThatCannotBeFound ends no start: whoever owns a directory on the way to it could make it so.
+func TestACredentialThatCannotBeFound(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"box", "state", "ws"} {
+		if err := os.Mkdir(filepath.Join(top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("key", filepath.Join(top, "key")); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := configs.Parse(launchers.All, "c.yaml", fmt.Appendf(nil, `version: 1
+state: %[1]s/state
+gateway: {routes: {one: {preset: anthropic, credential: {file: %[1]s/key}}}}
+profiles: {p: {}}
+outboxes: {main: {dir: %[1]s/box, allow: [%[1]s/ws]}}
+`, top))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	bases, err := openBases(c, roots(c.Outboxes), slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil || !strings.Contains(said.String(), "a credential of the gateway cannot be found") {
+		t.Fatalf("%v, %q", err, said.String())
+	}
+	bases.Close()
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
+	"syscall"
 
 	"torno/configs"
 	"torno/delegation"
@@ -127,7 +129,7 @@ func (h *host) tryRoots(each bool) (whose int, clash, err error) {
 	if h.bases, err = mounts.OpenBases(nil); err != nil {
 		return -1, nil, err
 	}
-	if err := withhold(h.bases, h.Config); err != nil {
+	if err := withhold(h.bases, h.Config, h.Log); err != nil {
 		return -1, nil, err
 	}
 	if clash := h.clash(); clash != nil {
@@ -222,12 +224,12 @@ func roots(outboxes []configs.Outbox) []string {
 
 // openBases opens the directories of parents. It withholds our own files and the outboxes themselves from sandboxes. If
 // a directory is part of those, that is the operator's mistake.
-func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
+func openBases(c configs.Config, paths []string, log *slog.Logger) (*mounts.Bases, error) {
 	bases, err := mounts.OpenBases(paths)
 	if err != nil {
 		return nil, err
 	}
-	err = withhold(bases, c)
+	err = withhold(bases, c, log)
 	for i := range c.Outboxes {
 		err = errors.Join(err, withholdOutbox(bases, c, i, c.Outboxes[i].Dir))
 	}
@@ -240,18 +242,27 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	return bases, nil
 }
 
-// withhold keeps our own files from sandboxes, under every name.
-func withhold(bases *mounts.Bases, c configs.Config) error {
+// withhold keeps our own files from sandboxes, under every name. A credential of the gateway may lie where another user can
+// make the way to it a loop, or put a file in the way. So that this user cannot keep the watcher from starting, withhold
+// only warns then.
+func withhold(bases *mounts.Bases, c configs.Config, log *slog.Logger) error {
 	for _, place := range withheldPlaces(c) {
 		err := bases.Withhold(place)
-		if place.What == credentials && errors.Is(err, fs.ErrPermission) {
-			continue // the watcher cannot mount a place that it cannot reach
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case err == nil, errors.Is(err, fs.ErrNotExist):
+		case place.What == credentials && errors.Is(err, fs.ErrPermission): // the watcher cannot mount a place that it cannot reach
+		case place.What != credentials || !leadsNowhere(err):
 			return err
+		default:
+			log.Warn("a credential of the gateway cannot be found, so it is not kept from sandboxes by its place", "path", place.Path, "error", err)
 		}
 	}
 	return nil
+}
+
+// leadsNowhere reports whether a path could not be followed because of what lies on it.
+func leadsNowhere(err error) bool {
+	return errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
 // withholdHeld keeps the held directory of an outbox from sandboxes, whatever is at its path.

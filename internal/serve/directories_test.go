@@ -43,7 +43,7 @@ func TestTheOutboxIsSwappedWhileAWatcherStarts(t *testing.T) {
 	} else {
 		t.Errorf("the roots of another directory are held: %v", why)
 	}
-	bases, err := openBases(h.Config, roots(h.Config.Outboxes))
+	bases, err := openBases(h.Config, roots(h.Config.Outboxes), h.Log)
 	s.must(err)
 	defer bases.Close()
 	swapped, err := os.Stat(s.config.Outboxes[0].Dir)

@@ -11,15 +11,20 @@ import (
 // makeFor makes a directory that belongs to the owner of the directory around it. Root makes it with that owner's
 // rights. A later chown would give away anything that the owner has put under the name meanwhile.
 func makeFor(around *os.File, name string, mode uint32) error {
+	return asOwnerOf(around, func() error { return makeIn(around, name, mode) })
+}
+
+// asOwnerOf calls a function with the rights of a directory's owner, if we are root.
+func asOwnerOf(dir *os.File, call func() error) error {
 	var owner unix.Stat_t
-	if err := unix.Fstat(int(around.Fd()), &owner); err != nil {
+	if err := unix.Fstat(int(dir.Fd()), &owner); err != nil {
 		return err
 	}
 	if os.Geteuid() != 0 || owner.Uid == 0 {
-		return makeIn(around, name, mode)
+		return call()
 	}
 	who := mounts.User{UID: owner.Uid, GID: owner.Gid}
-	return who.Do(func() error { return makeIn(around, name, mode) })
+	return who.Do(call)
 }
 
 // makeIn makes a directory with a mode, whatever our umask is. The owner may exchange the directory before makeIn sets

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,4 +179,44 @@ func raceFor(t *testing.T, roots, place string, try func(exchanged <-chan struct
 		os.Remove(path)
 	}
 	return lost
+}
+
+// TestATrialRemovesNothingOfOthers: its workspace lies where the parent can exchange it.
+func TestATrialRemovesNothingOfOthers(t *testing.T) {
+	dir := project(t)
+	for _, with := range []struct {
+		name     string
+		exchange func(workspace string) error
+		stays    string
+	}{
+		{"nothing", func(string) error { return nil }, ""},
+		{"no directory", os.Remove, ""},
+		{"a directory of others", func(ws string) error {
+			return errors.Join(os.Rename(ws, ws+".away"), os.MkdirAll(ws+"/others", 0o700))
+		}, "/others"},
+		{"a link to others", func(ws string) error {
+			return errors.Join(os.Rename(ws, ws+".away"), os.Mkdir(ws+".others", 0o700), os.Symlink(ws+".others", ws))
+		}, ".others"},
+		{"a file of others in it", func(ws string) error { return os.WriteFile(ws+"/x", nil, 0o600) }, "/x"},
+	} {
+		t.Run(with.name, func(t *testing.T) {
+			ws, clean, err := makeWorkspace(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if uid, mode := ownerOf(t, ws); uid != user || mode.Perm() != outboxMode {
+				t.Errorf("it belongs to %d and has mode %v", uid, mode)
+			}
+			if err := with.exchange(ws); err != nil {
+				t.Fatal(err)
+			}
+			err = clean()
+			if _, there := os.Lstat(ws); (there == nil) != (with.stays != "") || (err != nil) != (with.stays != "") {
+				t.Errorf("there: %v; clean says %v", there, err)
+			}
+			if _, err := os.Stat(ws + with.stays); with.stays != "" && err != nil {
+				t.Error("what belongs to others is gone:", err)
+			}
+		})
+	}
 }

@@ -51,7 +51,7 @@ func OpenTrial(ctx context.Context, c configs.Config, kinds launcher.List, log *
 	if err := t.makeState(); err != nil {
 		return nil, err
 	}
-	if t.bases, err = openBases(c, existing(roots(c.Outboxes))); err != nil {
+	if t.bases, err = openBases(c, existing(roots(c.Outboxes)), log); err != nil {
 		return nil, err
 	}
 	setting := t.setting()

@@ -14,6 +14,7 @@ import (
 	"torno/delegation"
 	"torno/internal/paths"
 	"torno/internal/runfile"
+	"torno/internal/tree"
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/local"
@@ -82,20 +83,27 @@ func parentView(policy compile.Policy, here string) string {
 	return best
 }
 
-// makeWorkspace makes a directory in an allowed root. It belongs to the root's owner. The parent can write there too,
-// so clean removes it without following any link.
+// makeWorkspace makes a directory in an allowed root. It belongs to the root's owner. An agent that does nothing leaves
+// nothing there. But the parent can write there and can exchange the directory, so clean removes it only if it is empty.
 func makeWorkspace(root string) (dir string, clean func() error, err error) {
-	dir = filepath.Join(root, ".torno-check-"+randomHex(8))
-	if err := makeShared(dir); err != nil {
+	around, err := makeBelow(root, onTheWay)
+	if err != nil {
 		return "", nil, err
 	}
+	name := ".torno-check-" + randomHex(8)
+	dir = filepath.Join(root, name)
+	if err := makeFor(around, name, outboxMode); err != nil {
+		return "", nil, errors.Join(err, around.Close())
+	}
 	return dir, func() error {
-		held, err := os.OpenRoot(root)
-		if err != nil {
-			return err
+		err := asOwnerOf(around, func() error { return tree.RemoveEmpty(around, name) })
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
 		}
-		defer held.Close()
-		return held.RemoveAll(filepath.Base(dir))
+		if err != nil {
+			err = fmt.Errorf("remove the trial's workspace %s, which is empty unless somebody else has written to it: %w", dir, err)
+		}
+		return errors.Join(err, around.Close())
 	}, nil
 }
 

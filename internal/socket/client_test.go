@@ -68,7 +68,7 @@ func TestAReplyIsBounded(t *testing.T) {
 	}
 }
 
-// TestAListThatIsCutOff is no list: its program was killed while it wrote.
+// TestAListThatIsCutOff: List refuses a list whose last bracket is missing, because the program that wrote it was killed.
 func TestAListThatIsCutOff(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := r.URL.Query().Get("say")

@@ -21,6 +21,9 @@ func (d *Dir) Inspect(ctx context.Context, bounds Bounds, own ...string) (Findin
 		i.look(e)
 	}
 	err := m.time(func() (err error) {
+		if i.owner, _, err = OwnerOf(d.file); err != nil {
+			return err
+		}
 		m.root(d)
 		m.Seen, err = w.run(d)
 		return err
@@ -34,6 +37,7 @@ func (d *Dir) Inspect(ctx context.Context, bounds Bounds, own ...string) (Findin
 type inspection struct {
 	walk    *walk
 	own     []string
+	owner   uint32 // of the directory
 	found   Findings
 	several map[ID]*several
 	target  [unix.PathMax]byte // of the link that is being looked at
@@ -83,7 +87,7 @@ func (i *inspection) setID(e entry) {
 	if e.stat.Nlink > 1 && !i.lastName(e) {
 		return
 	}
-	if clearSetID(e) == nil {
+	if i.clearSetID(e) == nil {
 		i.note(&i.found.Cleared, e)
 	} else {
 		i.note(&i.found.SetID, e)
@@ -120,9 +124,10 @@ func (i *inspection) settle() {
 	}
 }
 
-// clearSetID changes exactly the file that was looked at, if the file is unchanged. It reaches the file below its
-// directory, through no link and without opening it.
-func clearSetID(e entry) error {
+// clearSetID changes exactly the file that was looked at, if the file is unchanged and belongs to the owner of the
+// directory: no child made a file of another user. It reaches the file below its directory, through no link and without
+// opening it.
+func (i *inspection) clearSetID(e entry) error {
 	fd, err := open(e.in.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)
 	if err != nil {
 		return err
@@ -133,7 +138,7 @@ func clearSetID(e entry) error {
 		return err
 	}
 	links := uint64(now.Nlink) // on some processors it already is a uint64
-	if now.Ino != e.stat.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG || links > uint64(e.stat.Nlink) {
+	if now.Ino != e.stat.Ino || now.Uid != i.owner || now.Mode&unix.S_IFMT != unix.S_IFREG || links > uint64(e.stat.Nlink) {
 		return unix.ESTALE
 	}
 	return retry(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), now.Mode&0o7777&^setIDs) })

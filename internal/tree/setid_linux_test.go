@@ -59,3 +59,17 @@ func TestSetIDFilesWithSeveralNames(t *testing.T) {
 		t.Errorf("left are %+v", f.SetID)
 	}
 }
+
+// TestSetIDBitsOfOthersStay: no child made the file, so somebody else needs it as it is.
+func TestSetIDBitsOfOthersStay(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to others: nothing was tried")
+	}
+	g := newGround(t)
+	tool := g.write("tool", 1)
+	g.must(os.Chown(tool, 4711, 0))
+	g.setID(tool)
+	if f := g.inspect(); !g.hasSetID(tool) || f.Cleared.Count != 0 || f.SetID.Count != 1 {
+		t.Errorf("found %+v, %+v", f.Cleared, f.SetID)
+	}
+}
