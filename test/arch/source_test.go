@@ -124,7 +124,7 @@ var onceOnly = map[string]struct {
 	}},
 }
 
-// renamers are the rooms that rename, for another reason than to replace a file that they have written, or in a way of their own.
+// These rooms may rename. They do not replace a file that they have just written, or they need a way of their own.
 var renamers = []string{
 	"internal/atomicfile", "delegation", "manager/patch", "internal/initproc", "internal/agent/adapter", // strangers rename there at the same moment
 	"internal/images", "internal/tree", "manager", "sandbox/gvisor", "sandbox/gvisor/boxes", "sandbox/local/hostroot", "watcher/collect", // directories
@@ -133,7 +133,7 @@ var renamers = []string{
 	"sandbox/gvisor/keeper", "watcher/session", // the place was reserved before, or its name belongs to the run
 	"sandbox/local",       // its draft lies in another directory, because sandboxes see the program's
 	"cmd/watcher",         // a file for an editor
-	"sandbox/sandboxtest", // it exchanges what a launcher is given
+	"sandbox/sandboxtest", // tests there exchange directories behind a launcher's back
 }
 
 // doneTwice are the places in a file of a room that do what another room is there for.
