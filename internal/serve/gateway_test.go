@@ -219,7 +219,7 @@ func TestTheGatewayIsToldAtAReload(t *testing.T) {
 	s.eventually("the log says why", func() bool { return strings.Contains(s.said.String(), "roots.pem") })
 	s.must(os.WriteFile(roots, certificate(), 0o600))
 	s.routes("other")
-	s.eventually("that is over", func() bool { return len(s.notices()) == 0 })
+	s.eventually("that is over", func() bool { return !slices.Contains(s.notices(), delegation.NoticeGateway) })
 	next = s.routed("{}")
 	s.signals <- syscall.SIGHUP
 	s.routes()
@@ -294,7 +294,7 @@ func TestWithoutAGateway(t *testing.T) {
 	s.must(os.Remove(program))
 	s.must(os.Rename(program+".away", program))
 	s.routes("claude")
-	s.eventually("that is over", func() bool { return len(s.notices()) == 0 })
+	s.eventually("that is over", func() bool { return !slices.Contains(s.notices(), delegation.NoticeGateway) })
 	s.stop(ended)
 }
 
@@ -343,7 +343,7 @@ func TestAGatewayOfAnother(t *testing.T) {
 		t.Errorf("there is one again: %v", err)
 	}
 	cmd = serve()
-	s.eventually("that is over", func() bool { return len(s.notices()) == 0 })
+	s.eventually("that is over", func() bool { return !slices.Contains(s.notices(), delegation.NoticeGateway) })
 	if pid := s.routes("claude"); pid != cmd.Process.Pid {
 		t.Errorf("process %d serves", pid)
 	}

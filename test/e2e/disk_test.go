@@ -228,6 +228,7 @@ func TestWhatAChildLeavesIsSaid(t *testing.T) {
 	h.Must(os.Chown(dir, 1000, 1000))
 	tool := filepath.Join(dir, "tool")
 	h.Must(os.WriteFile(tool, nil, 0o755))
+	h.Must(os.Chown(tool, 1000, 1000)) // as if the child had made it; what belongs to others stays
 	h.Must(os.Chmod(tool, 0o755|os.ModeSetuid))
 	left := map[string][]string{"L1": {"tool"}, "L2": {"pipe", "sock", "a\x1b[31mb"}, "L3": {"out", "up"}}
 	if unix.Mknod(filepath.Join(dir, "null"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))) == nil {
