@@ -123,10 +123,12 @@ func (r *Run) sentinel() string {
 
 // Withdraw takes the request back, with its result. The host ends the child if it still runs.
 func (r *Run) Withdraw() error {
-	if err := r.checkCurrent(); err != nil {
-		return err
-	}
-	return r.remove()
+	return r.m.alone(func() error {
+		if err := r.checkCurrent(); err != nil {
+			return err
+		}
+		return r.remove()
+	})
 }
 
 // checkCurrent fails unless the request file is still this run's.
@@ -154,8 +156,11 @@ func (r *Run) currentRequest() (delegation.Reading, error) {
 // The host removes the live output itself, and can do so without listing the outbox. remove does it only if no host is
 // there.
 func (r *Run) remove() error {
+	return errors.Join(r.m.dir.Remove(delegation.RequestName(r.id)), r.removeRest())
+}
+
+func (r *Run) removeRest() error {
 	err := errors.Join(
-		r.m.dir.Remove(delegation.RequestName(r.id)),
 		r.m.dir.Remove(delegation.ResponseName(r.id)),
 		r.m.dir.Remove(delegation.CancelName(r.id)),
 		r.m.dir.Remove(delegation.CancelRequestName(r.id, r.request)),

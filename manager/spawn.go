@@ -256,7 +256,7 @@ func (r *Run) publish(ctx context.Context, data []byte, made func() ([]byte, err
 	}
 	if err == nil {
 		r.atRequest = r.snapshot()
-		err = publish(delegation.RequestName(r.id), data)
+		err = r.m.alone(func() error { return publish(delegation.RequestName(r.id), data) })
 	}
 	switch {
 	case err == nil:

@@ -45,12 +45,21 @@ func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result belongs to another run", r.id)
 	}
+	dir, err := r.m.makeTaken()
+	if err != nil {
+		return fmt.Errorf("make room for a copy of the result of %s: %w", r.id, err)
+	}
+	defer dir.Close()
+	return r.m.alone(func() error { return r.acknowledge(result) })
+}
+
+func (r *Run) acknowledge(result Result) error {
 	err := r.checkCurrent()
 	switch {
 	case errors.Is(err, ErrSuperseded):
 		return nil // the files now belong to the next run
 	case errors.Is(err, ErrGone):
-		return r.remove()
+		return r.removeRest()
 	case err != nil:
 		return err
 	case errors.Is(result.AnswerErr, ErrNotSeen):
@@ -162,12 +171,7 @@ func (m *Manager) saveCopy(r Result) error {
 	if err != nil {
 		return err
 	}
-	root, err := m.root()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	dir, _, err := m.makeDir(root, TakenDir, 0o700)
+	dir, err := m.makeTaken()
 	if err != nil {
 		return err
 	}
