@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+
+	"torno/delegation"
 )
 
 // TestANewRequestIsNotTakenAlong: two clients take one result. One of them asks at once for the subagent's next run, while the other is
@@ -33,4 +36,24 @@ func TestANewRequestIsNotTakenAlong(t *testing.T) {
 			t.Fatalf("run %d: %v, %v", i, err, next.checkCurrent())
 		}
 	}
+}
+
+// TestTwoAskForTheSameSubagent: a client removes nothing of an earlier run while another one asks for the next, because
+// what it has seen may be replaced meanwhile.
+func TestTwoAskForTheSameSubagent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		here, there := h.client(Options{}), h.client(Options{})
+		must(0, must(here.makeTaken()).Close())
+		late := delegation.ResponseName(must(delegation.ParseSubagentID("s")))
+		h.publish(late, []byte("of an earlier run"))
+		var asked sync.WaitGroup
+		must(0, here.alone(func() error {
+			asked.Go(func() { h.spawn(there, SpawnOptions{ID: "s"}) })
+			synctest.Wait()
+			_, err := h.dir.Stat(late)
+			return err
+		}))
+		asked.Wait()
+	})
 }

@@ -87,7 +87,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 			return nil, err
 		}
 	}
-	if err := m.makeRoom(req.SubagentID, o.Replace); err != nil {
+	if err := m.alone(func() error { return m.makeRoom(req.SubagentID, o.Replace) }); err != nil {
 		return nil, err
 	}
 	run := m.runOf(req)
