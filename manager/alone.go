@@ -2,6 +2,8 @@ package manager
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -9,52 +11,74 @@ import (
 	"torno/internal/beneath"
 )
 
-// mostAlone bounds how long a client waits for another one: that one may have been stopped.
+// mostAlone bounds how long a client waits for another one, which may have been stopped.
 const mostAlone = 2 * time.Second
 
-// alone calls a function while no other client takes a result out of the outbox or asks for a run. A run's files are
-// known by the subagent's name. Without the lock, another client could put a new request there after this client has
-// looked at the old one, and before this client removes it.
+// alone locks the outbox against other clients, calls a function and unlocks the outbox. The files of a run are found by
+// the subagent's name. Without the lock, another client could put a new request there after this client has looked at
+// the old one, and before this client removes its files.
 //
-// The lock is on the directory of the copies. If it cannot be had, because the file system has no locks or the directory
-// belongs to another user, the client goes on without it.
+// If there is no lock to be had, because the file system has none, the directory of the copies belongs to another user,
+// or another client holds the lock for too long, alone calls the function without it.
 func (m *Manager) alone(call func() error) error {
-	if dir, err := m.openTaken(); err == nil {
-		defer dir.Close() // which ends the lock
-		for begin := time.Now(); isLocked(dir) && time.Since(begin) < mostAlone; {
-			time.Sleep(time.Millisecond)
-		}
+	unlock, err := m.lock()
+	if err != nil {
+		m.log.Debug("outbox not locked against other clients", "error", err)
+		return call()
 	}
+	defer unlock()
 	return call()
 }
 
-// isLocked locks a directory, unless another client has locked it.
-func isLocked(dir *os.File) bool {
-	return errors.Is(syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+// lock locks the directory of the copies. Once it has waited for another client in vain it waits for none any more.
+func (m *Manager) lock() (unlock func(), err error) {
+	root, err := m.lockable()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		err = flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || m.impatient.Load() {
+			break
+		}
+		if time.Since(begin) >= mostAlone {
+			m.impatient.Store(true)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", TakenDir, err), dir.Close())
+	}
+	return func() {
+		_ = flock(dir, syscall.LOCK_UN) // a process that was forked meanwhile may have the descriptor, too
+		_ = dir.Close()
+	}, nil
 }
 
-func (m *Manager) openTaken() (*os.File, error) {
+// lockable opens the directory of the copies. If it is missing, the outbox's owner or root makes it. Another user does
+// not, because the owner could then not use it.
+func (m *Manager) lockable() (*os.Root, error) {
 	root, err := m.root()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	dir, err := beneath.Step(root, TakenDir)
-	if err != nil {
-		return nil, err
+	owner, _ := m.dir.Owner()
+	if user := os.Geteuid(); errors.Is(err, fs.ErrNotExist) && (user == 0 || user == int(owner)) {
+		return m.makeTaken()
 	}
-	defer dir.Close()
-	return dir.Open(".")
+	return dir, err
 }
 
-// makeTaken makes the directory of the copies. A client that takes a result makes it first, so that the client that asks for
-// the subagent's next run finds it.
-func (m *Manager) makeTaken() (*os.Root, error) {
-	root, err := m.root()
-	if err != nil {
-		return nil, err
+func flock(file *os.File, how int) error {
+	err := error(syscall.EINTR)
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Flock(int(file.Fd()), how)
 	}
-	defer root.Close()
-	dir, _, err := m.makeDir(root, TakenDir, 0o700)
-	return dir, err
+	return err
 }

@@ -46,6 +46,7 @@ type Manager struct {
 	answerMax int64
 	log       *slog.Logger
 	hints     *hints
+	impatient atomic.Bool                       // another client has held the lock of the outbox for too long
 	looked    atomic.Pointer[map[string]looked] // by the last listing; the map behind it never changes
 }
 

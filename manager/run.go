@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,13 +103,15 @@ func (r *Run) Cancel(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.checkCurrent(); err != nil {
-		return err
-	}
-	if err := r.m.dir.Publish(r.sentinel(), nil); err != nil {
-		return fmt.Errorf("cancel %s: %w", r.id, err)
-	}
-	return nil
+	return r.m.alone(func() error {
+		if err := r.checkCurrent(); err != nil {
+			return err
+		}
+		if err := r.m.dir.Publish(r.sentinel(), nil); err != nil {
+			return fmt.Errorf("cancel %s: %w", r.id, err)
+		}
+		return nil
+	})
 }
 
 // sentinel returns the name of the file that ends the run. If the watcher knows the form, the name includes the
@@ -123,12 +126,7 @@ func (r *Run) sentinel() string {
 
 // Withdraw takes the request back, with its result. The host ends the child if it still runs.
 func (r *Run) Withdraw() error {
-	return r.m.alone(func() error {
-		if err := r.checkCurrent(); err != nil {
-			return err
-		}
-		return r.remove()
-	})
+	return r.remove()
 }
 
 // checkCurrent fails unless the request file is still this run's.
@@ -152,21 +150,39 @@ func (r *Run) currentRequest() (delegation.Reading, error) {
 	return read, nil
 }
 
-// remove removes the run's files, the request first: while the request is there, the host may still write a response.
-// The host removes the live output itself, and can do so without listing the outbox. remove does it only if no host is
-// there.
+// remove removes the run's files. The error is ErrGone if the request was not there any more, and ErrSuperseded if the
+// next run's was, whose files stay.
 func (r *Run) remove() error {
-	return errors.Join(r.m.dir.Remove(delegation.RequestName(r.id)), r.removeRest())
+	err := r.m.alone(r.removeCurrent)
+	if err != nil && !isOver(err) {
+		return err
+	}
+	return cmp.Or(r.removeNamed(), err)
 }
 
-func (r *Run) removeRest() error {
-	err := errors.Join(
-		r.m.dir.Remove(delegation.ResponseName(r.id)),
-		r.m.dir.Remove(delegation.CancelName(r.id)),
-		r.m.dir.Remove(delegation.CancelRequestName(r.id, r.request)),
-		r.m.dir.Remove(delegation.StatusName(r.id)),
-		r.removeInputs(),
-	)
+// isOver reports whether the outbox no longer has the request of a run.
+func isOver(err error) bool { return errors.Is(err, ErrGone) || errors.Is(err, ErrSuperseded) }
+
+// removeCurrent removes the files that have the subagent's name, the request first: while the request is there, the host
+// may still write a response.
+func (r *Run) removeCurrent() error {
+	missing := r.checkCurrent()
+	if missing != nil && !errors.Is(missing, ErrGone) {
+		return missing
+	}
+	var err error
+	for _, name := range []string{
+		delegation.RequestName(r.id), delegation.ResponseName(r.id), delegation.CancelName(r.id), delegation.StatusName(r.id),
+	} {
+		err = errors.Join(err, r.m.dir.Remove(name))
+	}
+	return cmp.Or(err, missing)
+}
+
+// removeNamed removes the files whose names say that they belong to this request. The host removes the live output
+// itself, and can do so without listing the outbox. removeNamed does it only if no host is there.
+func (r *Run) removeNamed() error {
+	err := errors.Join(r.m.dir.Remove(delegation.CancelRequestName(r.id, r.request)), r.removeInputs())
 	if _, nobody := r.m.Serving(); nobody != nil {
 		err = errors.Join(err, r.removeEvents())
 	}

@@ -45,30 +45,21 @@ func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result belongs to another run", r.id)
 	}
-	dir, err := r.m.makeTaken()
-	if err != nil {
-		return fmt.Errorf("make room for a copy of the result of %s: %w", r.id, err)
-	}
-	defer dir.Close()
-	return r.m.alone(func() error { return r.acknowledge(result) })
-}
-
-func (r *Run) acknowledge(result Result) error {
-	err := r.checkCurrent()
-	switch {
-	case errors.Is(err, ErrSuperseded):
-		return nil // the files now belong to the next run
-	case errors.Is(err, ErrGone):
-		return r.removeRest()
+	switch err := r.checkCurrent(); {
+	case isOver(err): // remove does what is left to do
 	case err != nil:
 		return err
 	case errors.Is(result.AnswerErr, ErrNotSeen):
 		return fmt.Errorf("%w; next: wait for %s where %s is, or do without its answer: subagent wait --no-answer %s", ErrNotSeen, r.id, r.workspace, r.id)
+	default:
+		if err := r.m.saveCopy(result); err != nil {
+			return fmt.Errorf("keep a copy of the result of %s: %w", r.id, err)
+		}
 	}
-	if err := r.m.saveCopy(result); err != nil {
-		return fmt.Errorf("keep a copy of the result of %s: %w", r.id, err)
+	if err := r.remove(); !isOver(err) {
+		return err
 	}
-	return r.remove()
+	return nil
 }
 
 // Taken reads the copy of a subagent's last taken result. If there is none, the error is ErrNoRun.
@@ -95,6 +86,17 @@ func (m *Manager) taken(id delegation.SubagentID, request string, err error) err
 		return err
 	}
 	return &TakenError{SubagentID: id.String(), At: result.TakenAt, Workspace: result.Workspace, cause: err}
+}
+
+// makeTaken opens the directory of the copies, and makes it if it is missing.
+func (m *Manager) makeTaken() (*os.Root, error) {
+	root, err := m.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, _, err := m.makeDir(root, TakenDir, 0o700)
+	return dir, err
 }
 
 func takenName(id delegation.SubagentID) string { return id.String() + ".json" }

@@ -44,7 +44,7 @@ func TestAThousandCallsAtOnce(t *testing.T) {
 	if len(seen) != 1000 {
 		t.Errorf("%d of 1000 calls were answered", len(seen))
 	}
-	if files := s.files(); files != "[request_a.json workspaces]" {
+	if files := s.files(); files != "[request_a.json taken workspaces]" {
 		t.Errorf("the outbox has %s", files)
 	}
 }
@@ -122,7 +122,7 @@ func TestACancelledWaitEndsNoChild(t *testing.T) {
 	if r := p.hear(); !strings.Contains(string(r.Result), `"code":"cancelled"`) {
 		t.Errorf("it waited on, or does not say why: %s", r.Result)
 	}
-	if files := s.files(); files != "[request_a.json workspaces]" {
+	if files := s.files(); files != "[request_a.json taken workspaces]" {
 		t.Errorf("the outbox has %s", files)
 	}
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")

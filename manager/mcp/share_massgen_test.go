@@ -253,7 +253,7 @@ func GivenUp(t *testing.T, at func(origin string) Options) {
 	if r := p.hear(); !strings.Contains(string(r.Result), "cancelled") {
 		t.Errorf("it waited on, or does not say why: %s", r.Result)
 	}
-	if files := s.files(); files != "[request_a.json workspaces]" {
+	if files := s.files(); files != "[request_a.json taken workspaces]" {
 		t.Errorf("the outbox has %s", files)
 	}
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes, all of it")
