@@ -338,3 +338,32 @@ func TestAListOfNothingTakesNoMemory(t *testing.T) {
 		t.Errorf("%q, %v; it took %d bytes to read %d", e.Dropped, err, used, len(body))
 	}
 }
+
+// TestUnknownMembersCostLittle: a child sends as many as it may, in a spelling that has to be folded, and so do tools.
+func TestUnknownMembersCostLittle(t *testing.T) {
+	for preset, target := range map[string]string{
+		"anthropic": "/v1/messages", "openai": "/v1/responses", "openai-chat": "/v1/chat/completions", "compatible": "/v1/chat/completions",
+	} {
+		var body strings.Builder
+		body.WriteString(`{"model":"m"`)
+		for i := range maxMembers - 10 {
+			fmt.Fprintf(&body, `,"A_%d":0`, i)
+		}
+		q := post(target, body.String()+"}")
+		if e, err := ofPreset(t, preset).Decide(q); err != nil || len(e.Dropped) == 0 {
+			t.Errorf("%s: %q, %v", preset, e.Dropped, err)
+		}
+		r := ofPreset(t, preset)
+		if n := testing.AllocsPerRun(5, func() { _, _ = r.Decide(q) }); n > 10*maxMembers {
+			t.Errorf("%s: %.0f allocations for a body of %d bytes", preset, n, body.Len())
+		}
+	}
+	var tools []string
+	for range 1000 {
+		tools = append(tools, `{"Function_Declarations":[]}`)
+	}
+	r, q := ofPreset(t, "google"), post("/v1beta/models/m:generateContent", `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	if n := testing.AllocsPerRun(5, func() { _, _ = r.Decide(q) }); n > 10*float64(len(tools)) {
+		t.Errorf("google: %.0f allocations for %d tools", n, len(tools))
+	}
+}

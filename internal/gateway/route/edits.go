@@ -1,5 +1,7 @@
 package route
 
+import "slices"
+
 // edits are changes of an object's members, found by the folded key.
 type edits []edit
 
@@ -14,11 +16,15 @@ func (c edits) apply(o object) []byte {
 	if len(c) == 0 {
 		return o.text
 	}
+	news := map[string][]byte{} // the new values, by folded key
+	for _, e := range slices.Backward(c) {
+		news[fold(e.key)] = e.value
+	}
 	to := []byte{'{'}
 	for _, m := range o.members {
-		value := o.text[m.begin:m.end]
-		if e := c.find(m.key); e != nil {
-			value = e.value
+		value, changed := news[m.folded]
+		if !changed {
+			value = o.text[m.begin:m.end]
 		}
 		if value != nil {
 			to = appendMember(to, m.key, value)
@@ -30,15 +36,6 @@ func (c edits) apply(o object) []byte {
 		}
 	}
 	return append(to, '}')
-}
-
-func (c edits) find(key string) *edit {
-	for i := range c {
-		if fold(c[i].key) == fold(key) {
-			return &c[i]
-		}
-	}
-	return nil
 }
 
 func appendMember(to []byte, key string, value []byte) []byte {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -88,14 +89,27 @@ func (f *filter) mayHave(key string) bool {
 
 // fold returns the same text for all spellings of a key that an upstream may take for the same key.
 func fold(key string) string {
-	folded := true
-	for i := range len(key) {
-		folded = folded && key[i] != '_' && key[i] != '-' && (key[i] < 'A' || key[i] > 'Z')
-	}
-	if folded {
+	changes := func(c rune) bool { return c == '_' || c == '-' || 'A' <= c && c <= 'Z' }
+	if !strings.ContainsFunc(key, changes) {
 		return key
 	}
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
+	return strings.Map(func(c rune) rune {
+		if c == '_' || c == '-' {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, key)
+}
+
+// foldAll folds the words of each API.
+func foldAll(words map[API][]string) map[API][]string {
+	all := map[API][]string{}
+	for api, list := range words {
+		for _, word := range list {
+			all[api] = append(all[api], fold(word))
+		}
+	}
+	return all
 }
 
 // get returns the value of a key, or nil if it is absent or null.

@@ -20,7 +20,7 @@ var clientTools = map[API][]string{
 // vendor adds others: Anthropic's fallbacks name more models, its thread names a stored conversation, its workspace_id
 // another payer, a compatible server's enable_search has it search. Unknown members are removed unless the route's reach
 // names them. Google and Bedrock have no list.
-var knownFields = map[API][]string{
+var knownFields = foldAll(map[API][]string{
 	Anthropic: {
 		"cache_control", "context_management", "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
 		"stop_sequences", "stream", "system", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
@@ -39,13 +39,13 @@ var knownFields = map[API][]string{
 		"stream", "stream_options", "temperature", "thinking", "thinking_budget", "tool_choice", "tools", "top_a", "top_k",
 		"top_logprobs", "top_p", "usage", "user", "verbosity",
 	},
-}
+})
 
 // reachingFields are members of a body, for APIs without a list of known ones. They reach further than an answer, or
 // make it dearer than its model's price, and a client can do without them.
-var reachingFields = map[API][]string{
+var reachingFields = foldAll(map[API][]string{
 	Bedrock: {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
-}
+})
 
 // cheapTiers are the values of service_tier that cost no more than the price table says.
 var cheapTiers = []string{"", "auto", "default", "flex", "standard", "standard_only"}
@@ -88,11 +88,10 @@ func (w reacher) fields(holder object, change edits) (edits, error) {
 	r := w.route
 	known, listed := knownFields[r.API]
 	for _, m := range holder.members {
-		isIt := func(name string) bool { return fold(name) == m.folded }
 		switch {
 		case slices.Contains(betaFields, m.folded):
 			change = w.betasIn(m, holder.text[m.begin:m.end], change)
-		case listed != slices.ContainsFunc(known, isIt) || slices.ContainsFunc(reachingFields[r.API], isIt):
+		case listed != slices.Contains(known, m.folded) || slices.Contains(reachingFields[r.API], m.folded):
 			change = w.drop(m, change)
 		}
 	}
