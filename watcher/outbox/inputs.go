@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync"
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/limit"
 )
 
 // input tells a run that its parent has written an input for it. An input without a run stays until a listing finds
@@ -21,13 +23,44 @@ func (s *scan) input(name string) {
 	}
 }
 
+// looks rests for each look at an input that is not whole. A parent can have its runs look as often as it likes, by
+// touching the file.
+type looks struct {
+	mu    sync.Mutex // all runs of an outbox share one half of a core
+	share limit.Share
+}
+
+// leastLook is the least work that is counted for a look.
+const leastLook = 5 * time.Millisecond
+
+func (l *looks) rest(ctx context.Context, work time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.share.Pause(ctx, max(work, leastLook))
+}
+
 // ReadInput reads input n of the run. there is false if no such file is there, or if the file may still be being
-// written.
-func (a *Admission) ReadInput(n int) (in delegation.Input, refusal *delegation.Refusal, there bool) {
+// written. In the second case ReadInput rests before it returns, unless ctx is done.
+func (a *Admission) ReadInput(ctx context.Context, n int) (in delegation.Input, refusal *delegation.Refusal, there bool) {
+	begin := time.Now()
+	in, refusal, err := a.readInput(n)
+	if err == nil {
+		return in, refusal, true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		a.box.looks.rest(ctx, time.Since(begin))
+	}
+	return in, nil, false
+}
+
+// errUnsettled is the error of an input that may still be being written.
+var errUnsettled = errors.New("the input may not be whole yet")
+
+func (a *Admission) readInput(n int) (in delegation.Input, refusal *delegation.Refusal, err error) {
 	data, stamp, err := a.box.Dir.Read(delegation.InputName(a.Key.Subagent, a.Key.Request, n), delegation.MaxInputFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, delegation.ErrChanged):
-		return in, nil, false
+		return in, nil, err
 	case err == nil:
 		in, err = delegation.DecodeInput(data, a.Key.Subagent, a.Key.Request, n)
 		errors.As(err, &refusal)
@@ -36,12 +69,12 @@ func (a *Admission) ReadInput(n int) (in delegation.Input, refusal *delegation.R
 	}
 	if refusal == nil && err != nil {
 		a.box.Stumble("read an input", err)
-		return in, nil, false
+		return in, nil, err
 	}
 	if refusal != nil && time.Since(stamp.ModTime).Abs() < settle {
-		return in, nil, false
+		return in, nil, errUnsettled
 	}
-	return in, refusal, true
+	return in, refusal, nil
 }
 
 // orphanInput removes the inputs for a run whose request is gone or was replaced since. Inputs for a request that is

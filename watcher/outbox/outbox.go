@@ -16,6 +16,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox/compile"
+	"torno/watcher/limit"
 	"torno/watcher/notice"
 	"torno/watcher/outbox/identity"
 	"torno/watcher/workspace"
@@ -63,6 +64,7 @@ type Outbox struct {
 	board        *board
 	trails       *trails
 	rest         *workspace.Turn
+	looks        looks
 	seen         chan struct{} // closed when the outbox was listed once, or cannot be listed now
 	writerPauses atomic.Int32  // pauses for writers of requests, see readSettled
 }
@@ -210,6 +212,7 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
 	box.seen = make(chan struct{})
+	box.looks.share = limit.Share{Of: eventShare, Longest: limit.LongestRest}
 	box.Claim.Remade = settings.Remade
 	return box
 }

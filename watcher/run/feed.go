@@ -14,7 +14,7 @@ const inputAgain = 10 * time.Second
 // listen reads the parent's inputs until the attendance is over.
 func (a *attendance) listen() {
 	for {
-		a.r.takeInputs()
+		a.r.takeInputs(a.ctx)
 		select {
 		case <-a.r.inputs.wake:
 		case <-a.exited:

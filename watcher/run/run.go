@@ -42,8 +42,8 @@ type Client interface {
 	CompleteLive(p output.Progress) bool       // publishes the segment that an earlier watcher noted but did not publish; false if it is lost
 	KeepLive(first, last int, ended time.Time) // leaves the live output of an ended run to the client
 	// ReadInput reads the parent's input number n for the agent. there is false if the file is missing or not yet
-	// complete.
-	ReadInput(n int) (in delegation.Input, refusal *delegation.Refusal, there bool)
+	// complete. If such a file costs much work, ReadInput rests before it returns.
+	ReadInput(ctx context.Context, n int) (in delegation.Input, refusal *delegation.Refusal, there bool)
 	Crowded(why error)            // tells the client that the disk of the run has too little room
 	InspectTurn() *workspace.Turn // the outbox's turn: its runs have their workspaces inspected one after the other
 }

@@ -1,9 +1,13 @@
 package run
 
-import "torno/delegation"
+import (
+	"context"
+
+	"torno/delegation"
+)
 
 // takeInputs reads the parent's input files that are there, in order.
-func (r *Run) takeInputs() {
+func (r *Run) takeInputs(ctx context.Context) {
 	in, news, absent := r.inputs, false, false
 	for n := in.wanted(); n > 0; n = in.wanted() {
 		if refusal, early := in.wasEarly(n); early {
@@ -11,7 +15,7 @@ func (r *Run) takeInputs() {
 			news = true
 			continue
 		}
-		input, refusal, there := r.client.ReadInput(n)
+		input, refusal, there := r.client.ReadInput(ctx, n)
 		if !there {
 			absent = true
 			break
@@ -25,7 +29,7 @@ func (r *Run) takeInputs() {
 		news = news || refusal != nil || !in.takes
 	}
 	if !absent {
-		r.decideEarly()
+		r.decideEarly(ctx)
 	}
 	if in.lacks(absent) || news {
 		r.showInputs()
@@ -35,10 +39,10 @@ func (r *Run) takeInputs() {
 // decideEarly takes decisions that wait behind inputs which the agent has not acknowledged: an agent that asks may hear
 // nothing before it has its decision. decideEarly looks at each file once; an input that is no decision waits for its
 // turn.
-func (r *Run) decideEarly() {
+func (r *Run) decideEarly(ctx context.Context) {
 	in := r.inputs
 	for n := in.afterAhead(); n <= delegation.MaxInputs; n = in.afterAhead() {
-		input, refusal, there := r.client.ReadInput(n)
+		input, refusal, there := r.client.ReadInput(ctx, n)
 		if !there {
 			return
 		}
