@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -85,14 +84,13 @@ var errNotOwn = errors.New("it is not a file of the child's")
 
 // read opens a file below its directory. It hashes the file if that still fits into the bytes that may be read.
 func (c *collection) read(e entry) (a Artifact, err error) {
-	fd, err := open(e.in.fd, e.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, beneath)
+	pin, err := open(e.in.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)
 	if err != nil {
 		return a, err
 	}
-	file := os.NewFile(uintptr(fd), e.name)
-	defer file.Close()
+	defer unix.Close(pin)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := unix.Fstat(pin, &st); err != nil {
 		return a, err
 	}
 	changed := st.Ctim.Nano() >= c.want.Since.UnixNano()
@@ -103,6 +101,11 @@ func (c *collection) read(e entry) (a Artifact, err error) {
 	if st.Size > c.room || c.walk.over() {
 		return a, nil
 	}
+	file, err := readPinned(pin)
+	if err != nil {
+		return a, err
+	}
+	defer file.Close()
 	c.room -= st.Size
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(file, st.Size))

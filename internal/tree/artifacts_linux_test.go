@@ -122,3 +122,32 @@ func TestHostileArtifacts(t *testing.T) {
 		t.Errorf("of a path that is cut: %q, %+v", paths, all)
 	}
 }
+
+// TestADeviceIsNotOpened that takes a file's place after the walk has seen the file. A FIFO stands for it here: the kernel
+// tells who has opened it.
+func TestADeviceIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "f"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	events, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(events)
+	if _, err := unix.InotifyAddWatch(events, filepath.Join(dir, "f"), unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	c := collection{walk: &walk{}, owner: uint32(os.Getuid())}
+	if a, err := c.read(entry{in: &level{fd: int(at.Fd())}, name: "f"}); err == nil {
+		t.Errorf("it is taken for a file: %+v", a)
+	}
+	if n, err := unix.Read(events, make([]byte, 4096)); err != unix.EAGAIN {
+		t.Errorf("it was opened (%d, %v)", n, err)
+	}
+}

@@ -2,16 +2,22 @@ package tree
 
 import (
 	"errors"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// file copies the regular file behind the handle pin. It opens the file through the handle, whose link in /proc leads
-// to exactly this file. If it used the name, a device could have taken the file's place, and merely opening a device is
-// already using it.
+// readPinned opens the regular file behind a handle for reading. The handle's link in /proc leads to exactly this file.
+// Under the file's name there may be a device by now, and merely opening a device is already using it.
+func readPinned(pin int) (*os.File, error) {
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	return os.NewFile(uintptr(fd), "a pinned file"), err
+}
+
+// file copies the regular file behind the handle pin.
 func (c *copying) file(pin, to int, name, at string, st *unix.Stat_t) error {
-	from, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	source, err := readPinned(pin)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 		c.leave(at, unreadable)
 		return nil
@@ -19,7 +25,8 @@ func (c *copying) file(pin, to int, name, at string, st *unix.Stat_t) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(from)
+	defer source.Close()
+	from := int(source.Fd())
 	made, err := unix.Openat(to, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
