@@ -86,7 +86,11 @@ func (w *Warden) Serve(ctx context.Context, asks *net.UnixConn) error {
 		case conn == nil:
 			continue
 		}
-		places <- struct{}{}
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return conn.Close()
+		}
 		go func() {
 			defer func() { <-places }()
 			defer conn.Close()

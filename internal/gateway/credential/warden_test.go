@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"torno/internal/gateway/route"
 	"torno/test/missing"
+	"torno/test/wait"
 )
 
 // accessTo is a gateway's way to a warden that knows these routes.
@@ -241,5 +245,49 @@ func TestAWardenTakesNonsense(t *testing.T) {
 	}
 	if got, err := access.ask(t.Context(), ask{What: askRead, Route: "it"}); err != nil || got.Text != "file-0123456789\n" {
 		t.Errorf("%q, %v", got.Text, err)
+	}
+}
+
+// TestAWardenEndsBehindOpenConnections: a gateway that was taken over has opened more connections than there are places,
+// and has given its ends to somebody who outlives it.
+func TestAWardenEndsBehindOpenConnections(t *testing.T) {
+	wardens, gateways, err := Asks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := ConnOf(gateways)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- new(Warden).Serve(ctx, wardens) }()
+	for range maxLines + 1 {
+		kept, err := send(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the warden has received all", func() bool {
+		waiting := -1
+		if err := raw.Control(func(fd uintptr) { waiting, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) }); err != nil {
+			t.Fatal(err)
+		}
+		return waiting == 0
+	})
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(wait.Patience):
+		t.Fatal("the warden waits for a place")
 	}
 }

@@ -22,9 +22,9 @@ type Images struct {
 
 	mu    sync.Mutex
 	known map[string]Image
+	ways  map[string]ways // by the image's id
 
-	looking sync.Mutex      // held while a helper container looks; guards ways
-	ways    map[string]ways // by the image's id
+	looking chan struct{} // has a value while a helper container looks
 }
 
 // Image is an image that the engine has.
@@ -36,7 +36,7 @@ type Image struct {
 
 // NewImages returns an Images that knows no image yet.
 func NewImages(stock Stock) *Images {
-	return &Images{stock: stock, now: time.Now, known: map[string]Image{}, ways: map[string]ways{}}
+	return &Images{stock: stock, now: time.Now, known: map[string]Image{}, ways: map[string]ways{}, looking: make(chan struct{}, 1)}
 }
 
 // Find returns an image of the engine. If the engine lacks it, Find fetches it, if the profile allows that.

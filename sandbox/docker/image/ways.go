@@ -86,19 +86,22 @@ func (m *Images) CheckWays(ctx context.Context, ref string, image Image, targets
 
 // lookAt looks at the ways to targets in an image, through a container that never runs.
 func (m *Images) lookAt(ctx context.Context, image Image, targets []string) (ways, error) {
-	m.looking.Lock()
-	defer m.looking.Unlock()
-	seen := m.ways[image.ID]
-	if seen == nil {
-		seen = ways{}
-		m.ways[image.ID] = seen
+	if seen := m.seen(image); len(seen.unknown(targets)) == 0 {
+		return seen, nil
 	}
+	select {
+	case m.looking <- struct{}{}:
+		defer func() { <-m.looking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	seen := m.seen(image) // another run may have looked meanwhile
 	if len(seen) > maxWays {
 		clear(seen)
 	}
 	names := seen.unknown(targets)
 	if len(names) == 0 {
-		return maps.Clone(seen), nil
+		return seen, nil
 	}
 	ctx, cancel := local.StepContext(ctx)
 	defer cancel()
@@ -112,9 +115,22 @@ func (m *Images) lookAt(ctx context.Context, image Image, targets []string) (way
 			break
 		}
 	}
+	m.mu.Lock()
+	m.ways[image.ID] = maps.Clone(seen)
+	m.mu.Unlock()
 	cleanup, stop := local.CleanupContext(ctx)
 	defer stop()
-	return maps.Clone(seen), errors.Join(err, m.stock.Engine.Remove(cleanup, made))
+	return seen, errors.Join(err, m.stock.Engine.Remove(cleanup, made))
+}
+
+// seen returns what is known of an image.
+func (m *Images) seen(image Image) ways {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if seen := m.ways[image.ID]; seen != nil {
+		return maps.Clone(seen)
+	}
+	return ways{}
 }
 
 // makeLooker makes this container. It puts the image's VOLUMEs in memory, so that the engine does not copy them to the
