@@ -323,3 +323,21 @@ func TestLoadAt(t *testing.T) {
 		t.Errorf("an hour ago it was %q", before)
 	}
 }
+
+// TestAGreenRunIsRecorded, and a red one is not.
+func TestAGreenRunIsRecorded(t *testing.T) {
+	var out strings.Builder
+	outcomes := []Outcome{
+		{Stage: "a", Took: 90 * time.Second, Report: Report{Passed: 3}},
+		{Stage: "b", Took: 30 * time.Second, Report: Report{Passed: 4}, Again: []Repeated{{}}},
+	}
+	PrintRecord(&out, outcomes, "abc", time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), 3.14)
+	if want := "\nfor docs/GATE.md: | 2026-11-28 | abc | 2m0s (1m30s, 30s) | 8 | 1 | 3.1 |\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	out.Reset()
+	outcomes[1].Red = true
+	if PrintRecord(&out, outcomes, "abc", time.Now(), 0); out.Len() > 0 {
+		t.Errorf("of a red run: %q", out.String())
+	}
+}

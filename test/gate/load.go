@@ -21,8 +21,9 @@ type loadLog struct {
 type spent struct{ all, stolen uint64 }
 
 type loadSeen struct {
-	at   time.Time
-	load string
+	at      time.Time
+	average float64
+	load    string
 }
 
 // Watch notes the load every five seconds until ctx is done.
@@ -43,9 +44,10 @@ func (l *loadLog) note(at time.Time) {
 	average, _ := os.ReadFile("/proc/loadavg") // elsewhere than on Linux nothing is known
 	pressure, _ := os.ReadFile("/proc/pressure/cpu")
 	parts := strings.Fields(string(average))
-	text := "not known"
+	text, average1 := "not known", 0.0
 	if len(parts) > 0 {
 		text = "load " + parts[0]
+		average1, _ = strconv.ParseFloat(parts[0], 64)
 	}
 	if some := strings.Fields(string(pressure)); len(some) > 1 {
 		text += ", cpu pressure " + some[1]
@@ -58,7 +60,17 @@ func (l *loadLog) note(at time.Time) {
 	l.spent = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen = append(l.seen, loadSeen{at, text})
+	l.seen = append(l.seen, loadSeen{at, average1, text})
+}
+
+// highest returns the highest load that was noted.
+func (l *loadLog) highest() (most float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, seen := range l.seen {
+		most = max(most, seen.average)
+	}
+	return most
 }
 
 // spentIn reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal, then what is counted in user already.

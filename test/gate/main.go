@@ -74,6 +74,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if suite == "test" && len(args) == 1 {
+		PrintRecord(g.Out, outcomes, commit, time.Now(), g.load.highest())
+	}
 	if Print(g.Out, outcomes, commit, time.Now()) {
 		return errRed
 	}

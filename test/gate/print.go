@@ -53,6 +53,24 @@ func Print(out io.Writer, outcomes []Outcome, commit string, day time.Time) (red
 	return red
 }
 
+// PrintRecord writes the line of a run for docs/GATE.md, if all its stages are green.
+func PrintRecord(out io.Writer, outcomes []Outcome, commit string, day time.Time, load float64) {
+	var stages []string
+	var all time.Duration
+	passed, again := 0, 0
+	for _, o := range outcomes {
+		if o.Red {
+			return
+		}
+		all += o.Took
+		stages = append(stages, o.Took.Round(time.Second).String())
+		passed += o.Report.Passed
+		again += len(o.Again)
+	}
+	fmt.Fprintf(out, "\nfor docs/GATE.md: | %s | %s | %s (%s) | %d | %d | %.1f |\n",
+		day.Format(time.DateOnly), commit, all.Round(time.Second), strings.Join(stages, ", "), passed+again, again, load)
+}
+
 func (f Failure) why() string {
 	switch {
 	case f.Package == "":

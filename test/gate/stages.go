@@ -22,6 +22,9 @@ var measures = []string{
 	"TestListDoesNotGrowWithTheHistory", "TestDeepFindingsCostNoMoreThanOthers", "TestLoadCostsLittle", "TestAFrozenWatcher", "TestWaitingForAnEngineIsNoWork",
 }
 
+// variants show in another way what other tests of the suite show, or are one program's own story. They take long.
+var variants = []string{"TestContractAhead", "TestCorpusAhead", "TestFiftyBeginFromAPoolOfFifty", "TestGoTests"}
+
 // suites are the stages of each suite, in the order in which they run.
 var suites = map[string][]Stage{
 	"test": {
@@ -35,6 +38,9 @@ var suites = map[string][]Stage{
 		{Name: "measures", Parallel: 1, Engine: true, Tests: measures, Packages: []string{
 			"./test/e2e", "./watcher", "./watcher/output", "./cmd/model-gateway",
 			"./internal/gateway", "./internal/journal", "./internal/tree", "./test/attack/outbox", "./test/engine",
+		}},
+		{Name: "variants", Parallel: 1, Engine: true, Tests: variants, Packages: []string{
+			"./sandbox/docker", "./sandbox/gvisor", "./test/attack/outbox", "./test/e2e",
 		}},
 		{Name: "planted", Parallel: 1, Tests: []string{"TestEachDefectIsFound"}, Packages: []string{"./test/planted"}},
 		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}},
