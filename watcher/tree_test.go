@@ -121,7 +121,7 @@ func TestAWatcherDiesBetweenAParentAndItsChild(t *testing.T) {
 func TestARunThatWaitsIsTakenUpBelowItsParent(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
 	d.started(d.submit(ask{id: "p", task: "sleep"}))
-	child := d.submit(ask{id: "c", task: "echo never", parent: "p"})
+	child := d.submit(ask{id: "c", task: "sleep", parent: "p"}) // it may begin before the watcher has seen that its parent has ended
 	d.eventually("the child waits", func() bool { return d.status("c").State == delegation.StateQueued })
 	d.crash()
 	d.remove("request_p.json")

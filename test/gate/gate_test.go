@@ -276,7 +276,7 @@ func TestEachPackageHasOneStage(t *testing.T) {
 	}
 }
 
-// TestMeasuresAreWhereTheyRun: the tests of a stage of single tests are in its packages, and no other test has their name, since that would run nowhere.
+// TestMeasuresAreWhereTheyRun: each test that has a name of a stage of single tests is in the stage's packages, since it runs nowhere else.
 func TestMeasuresAreWhereTheyRun(t *testing.T) {
 	places := map[string][]string{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -296,7 +296,9 @@ func TestMeasuresAreWhereTheyRun(t *testing.T) {
 	for _, stages := range suites {
 		for _, s := range stages {
 			for _, name := range s.Tests {
-				if in := places[name]; len(in) != 1 || !slices.Contains(s.Packages, in[0]) {
+				in := places[name]
+				elsewhere := func(place string) bool { return !slices.Contains(s.Packages, place) }
+				if len(in) == 0 || slices.ContainsFunc(in, elsewhere) {
 					t.Errorf("%s stands in %v; the stage %s has %v", name, in, s.Name, s.Packages)
 				}
 			}
