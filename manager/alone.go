@@ -1,14 +1,15 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 
 	"torno/internal/beneath"
+	"torno/internal/flock"
 )
 
 // mostAlone bounds how long a client waits for another one, which may have been stopped.
@@ -30,7 +31,8 @@ func (m *Manager) alone(call func() error) error {
 	return call()
 }
 
-// lock locks the directory of the copies. Once it has waited for another client in vain it waits for none any more.
+// lock locks the directory of the copies. Once it has waited for another client in vain, it waits for none until it has
+// had the lock again.
 func (m *Manager) lock() (unlock func(), err error) {
 	root, err := m.lockable()
 	if err != nil {
@@ -41,20 +43,18 @@ func (m *Manager) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		err = flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) || m.impatient.Load() {
-			break
-		}
-		if time.Since(begin) >= mostAlone {
-			m.impatient.Store(true)
-		}
+	err = flock.Try(dir)
+	if errors.Is(err, flock.ErrHeld) && !m.impatient.Load() {
+		ctx, cancel := context.WithTimeout(context.Background(), mostAlone)
+		defer cancel()
+		err = flock.Wait(ctx, dir)
 	}
+	m.impatient.Store(errors.Is(err, flock.ErrHeld))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", TakenDir, err), dir.Close())
 	}
 	return func() {
-		_ = flock(dir, syscall.LOCK_UN) // a process that was forked meanwhile may have the descriptor, too
+		_ = flock.Unlock(dir) // a process that was forked meanwhile may have the descriptor, too
 		_ = dir.Close()
 	}, nil
 }
@@ -73,12 +73,4 @@ func (m *Manager) lockable() (*os.Root, error) {
 		return m.makeTaken()
 	}
 	return dir, err
-}
-
-func flock(file *os.File, how int) error {
-	err := error(syscall.EINTR)
-	for errors.Is(err, syscall.EINTR) {
-		err = syscall.Flock(int(file.Fd()), how)
-	}
-	return err
 }

@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"torno/internal/flock"
 )
 
 // Collect removes the longest unused images until the cache has at most keep bytes. It also removes the remains of
@@ -65,8 +66,8 @@ func (s store) evict(keep int64) (freed int64, err error) {
 		if total-freed <= keep {
 			break
 		}
-		pin, err := lockFile(s.path("rootfs", r.name, pinName), true)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		pin, err := lockFile(s.path("rootfs", r.name, pinName), flock.Try)
+		if errors.Is(err, flock.ErrHeld) {
 			continue
 		}
 		if err != nil {
@@ -114,8 +115,8 @@ func (s store) sweepOne(entry fs.DirEntry) error {
 	if !entry.IsDir() {
 		return os.Remove(dir) // a plain file is never in use: images are made in directories only
 	}
-	pin, err := lockFile(filepath.Join(dir, pinName), true)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	pin, err := lockFile(filepath.Join(dir, pinName), flock.Try)
+	if errors.Is(err, flock.ErrHeld) {
 		return nil
 	}
 	if err != nil {

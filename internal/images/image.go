@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"torno/internal/flock"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
@@ -111,7 +113,7 @@ func load(dir string) (*Image, error) {
 		return nil, err
 	}
 	used := filepath.Join(dir, pinName)
-	pin, err := lockFile(used, false)
+	pin, err := lockFile(used, flock.TryShared)
 	if err != nil {
 		root.Close()
 		return nil, err

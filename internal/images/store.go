@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"torno/internal/flock"
 
-	"torno/internal/retry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 // store is the directory of a cache:
@@ -57,34 +57,22 @@ func (s store) path(names ...string) string {
 
 // locked calls do while the cache is locked against the other goroutines of this process and against other processes.
 func (s store) locked(ctx context.Context, do func() error) error {
-	for {
-		file, err := lockFile(s.path("lock"), true)
-		if err == nil {
-			defer file.Close()
-			return do()
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("lock the image cache: %w", err)
-		}
-		if retry.Pause(ctx, retry.Soon) != nil {
-			return context.Cause(ctx)
-		}
+	file, err := lockFile(s.path("lock"), func(f *os.File) error { return flock.Wait(ctx, f) })
+	if err != nil {
+		return fmt.Errorf("lock the image cache: %w", err)
 	}
+	defer file.Close()
+	return do()
 }
 
-// lockFile opens a file and locks it, alone or shared. If it cannot get the lock, it fails at once with EWOULDBLOCK.
-func lockFile(name string, alone bool) (*os.File, error) {
-	how := syscall.LOCK_SH
-	if alone {
-		how = syscall.LOCK_EX
-	}
+// lockFile opens a file and locks it by flock.Try, flock.TryShared or flock.Wait.
+func lockFile(name string, lock func(*os.File) error) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB); err != nil {
-		file.Close()
-		return nil, err
+	if err := lock(file); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
 }
@@ -108,8 +96,8 @@ func (s store) use(ctx context.Context, digest string) (image *Image, err error)
 
 // putAside removes a damaged image, unless it is in use. The caller has locked the cache.
 func (s store) putAside(digest string, damage error) error {
-	pin, err := lockFile(s.path("rootfs", digest, pinName), true)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	pin, err := lockFile(s.path("rootfs", digest, pinName), flock.Try)
+	if errors.Is(err, flock.ErrHeld) {
 		return fmt.Errorf("%w, and in use: it can be made again when the sandboxes that use it have ended", damage)
 	}
 	if err != nil {
@@ -131,7 +119,7 @@ func (s store) temp(ctx context.Context) (t temp, err error) {
 		if t.dir, err = os.MkdirTemp(s.path("tmp"), ""); err != nil {
 			return err
 		}
-		t.pin, err = lockFile(filepath.Join(t.dir, pinName), false)
+		t.pin, err = lockFile(filepath.Join(t.dir, pinName), flock.TryShared)
 		return errors.Join(err, os.Chmod(t.dir, 0o755))
 	})
 	return t, err

@@ -1,11 +1,14 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"torno/internal/flock"
 )
 
 // suffixes lists the files of one journal: the database, its log and the log's index.
@@ -105,11 +108,7 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the journal's lock: %w", err)
 	}
-	err = syscall.EINTR
-	for errors.Is(err, syscall.EINTR) {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-	}
-	if err != nil {
+	if err := flock.Wait(context.Background(), f); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	return func() { f.Close() }, nil

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/flock"
 )
 
 // Directory is the lock on an outbox's own inode. Watchers of all users and all installations meet at this lock, under
@@ -20,7 +22,7 @@ type Directory struct {
 	dir  string
 	open func() (*os.File, error)
 	say  func(error)
-	lock func(file *os.File, how int) error // flock, except in tests
+	lock func(*os.File) error // flock.Try, except in tests
 
 	mu   sync.Mutex
 	file *os.File // the locked directory; nil while the lock is not held
@@ -31,7 +33,7 @@ type Directory struct {
 // binds a lock to one opening and ends it with that opening. If the file system knows no such lock, say is called once;
 // the lock in the runtime directory is then the only one.
 func OfDirectory(dir string, open func() (*os.File, error), say func(error)) *Directory {
-	return &Directory{dir: dir, open: open, say: say, lock: flock}
+	return &Directory{dir: dir, open: open, say: say, lock: flock.Try}
 }
 
 // Lock takes the lock, unless this process holds it already. While another process holds it, the error is a HeldError
@@ -47,11 +49,11 @@ func (d *Directory) Lock() error {
 	if err != nil {
 		return fmt.Errorf("open %s to lock it: %w", d.dir, err)
 	}
-	switch err := d.lock(file, unix.LOCK_EX|unix.LOCK_NB); {
+	switch err := d.lock(file); {
 	case err == nil:
 		d.file = file
 		return nil
-	case errors.Is(err, unix.EWOULDBLOCK):
+	case errors.Is(err, flock.ErrHeld):
 		held := &HeldError{Dir: d.dir, Holder: holders(file)}
 		return errors.Join(held, file.Close())
 	case slices.ContainsFunc(noFlock, func(e unix.Errno) bool { return errors.Is(err, e) }):
@@ -70,21 +72,13 @@ func (d *Directory) Unlock() error {
 	if d.file == nil {
 		return nil
 	}
-	err := errors.Join(d.lock(d.file, unix.LOCK_UN), d.file.Close())
+	err := errors.Join(flock.Unlock(d.file), d.file.Close())
 	d.file = nil
 	return err
 }
 
 // noFlock lists the errors of file systems that know no such lock, or none on a directory (NFS: EBADF).
 var noFlock = []unix.Errno{unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS, unix.EBADF, unix.EINVAL}
-
-func flock(file *os.File, how int) error {
-	err := error(unix.EINTR)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Flock(int(file.Fd()), how)
-	}
-	return err
-}
 
 // holders describes the processes that hold a lock of the file, according to the kernel.
 func holders(file *os.File) string {

@@ -120,7 +120,7 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 	dir, said := t.TempDir(), 0
 	for _, errno := range noFlock {
 		d := OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) { said++ })
-		d.lock = func(*os.File, int) error { return errno } // of a file system that a test cannot have
+		d.lock = func(*os.File) error { return errno } // of a file system that a test cannot have
 		for range 2 {
 			if err := d.Lock(); err != nil {
 				t.Errorf("%v: %v", errno, err)
@@ -131,7 +131,7 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 		t.Errorf("it was said %d times", said)
 	}
 	broken := directory(dir)
-	broken.lock = func(*os.File, int) error { return unix.EIO }
+	broken.lock = func(*os.File) error { return unix.EIO }
 	if err := broken.Lock(); !errors.Is(err, unix.EIO) {
 		t.Errorf("a fault of the disk is %v", err)
 	}

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"torno/internal/flock"
 )
 
 // HeldError means that another process holds the lock of a directory.
@@ -90,7 +92,7 @@ func take(path, dir, who string) (*Lock, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open the lock of %s: %w", dir, err)
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if err := flock.Try(file); err != nil {
 			defer file.Close()
 			return nil, held(file, dir, err)
 		}
@@ -110,7 +112,7 @@ func take(path, dir, who string) (*Lock, error) {
 func (l *Lock) IsOf(dir string) bool { return isAt(l.file, filepath.Join(dir, stateName)) }
 
 func held(file *os.File, dir string, err error) error {
-	if !errors.Is(err, syscall.EWOULDBLOCK) {
+	if !errors.Is(err, flock.ErrHeld) {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
 	holder, _ := io.ReadAll(io.LimitReader(file, maxHolder))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"torno/internal/flock"
 )
 
 // BusyError says that an agent is already in a conversation with another caller.
@@ -24,8 +26,8 @@ func Hold(state *os.Root, agent *Agent) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hold the conversation of %s: %w", agent.Name, err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	err = flock.Try(f)
+	if errors.Is(err, flock.ErrHeld) {
 		err = &BusyError{Agent: agent.Name}
 	}
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
-	"torno/internal/retry"
+	"torno/internal/flock"
 )
 
 // ErrBusy says that another apply of the same child's work is under way.
@@ -19,44 +18,29 @@ const lockName = "lock"
 // lock keeps other applies of a child's work away until the returned file is closed or the process ends.
 func (s *Store) lock(id string) (*os.File, error) {
 	f, err := s.root.OpenFile(filepath.Join(id, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = tryLock(f)
+	if err != nil {
+		return nil, fmt.Errorf("open the record of the copy of %s: %w", id, err)
+	}
+	err = flock.Try(f)
+	if errors.Is(err, flock.ErrHeld) {
+		err = ErrBusy
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the record of the copy of %s: %w", id, err)
+		return nil, errors.Join(fmt.Errorf("lock the record of the copy of %s: %w", id, err), f.Close())
 	}
 	return f, nil
 }
 
-// tryLock locks a file, or closes it and returns ErrBusy if another open file has the lock.
-func tryLock(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = ErrBusy
-	}
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	return nil
-}
-
 // lockNotes locks the records of what hosts gave children. It waits for a client that holds the lock.
 func (s *Store) lockNotes(ctx context.Context) (*os.File, error) {
-	for {
-		f, err := s.root.Open(".")
-		if err == nil {
-			err = tryLock(f)
-		}
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, ErrBusy) {
-			return nil, fmt.Errorf("lock the records of copies: %w", err)
-		}
-		if retry.Pause(ctx, retry.Later) != nil {
-			return nil, fmt.Errorf("wait for another client's look at the child's work: %w", context.Cause(ctx))
-		}
+	f, err := s.root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("open the records of copies: %w", err)
 	}
+	if err := flock.Wait(ctx, f); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the records of copies against other clients: %w", err), f.Close())
+	}
+	return f, nil
 }
 
 // unchanged makes sure that no other apply was done since the work was taken. Such an apply has made its changes part

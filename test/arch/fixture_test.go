@@ -102,6 +102,7 @@ func TestRuleFindsWhatIsWrittenTwice(t *testing.T) {
 	const text = `package p
 import "strings"
 func f(dir, p string) bool { return strings.HasPrefix(p, dir+"/") || strings.HasPrefix(p, "/") || strings.HasPrefix(p, dir+".") || os.Rename(p, dir) != nil }
+func g(fd int) error { return unix.Flock(fd, unix.LOCK_EX) }
 const socket, mine = "unix:///var/run/docker.sock", "/run/torno/control.sock"
 `
 	set := token.NewFileSet()
@@ -110,12 +111,13 @@ const socket, mine = "unix:///var/run/docker.sock", "/run/torno/control.sock"
 		t.Fatal(err)
 	}
 	at := func(n ast.Node) string { return set.Position(n.Pos()).String() }
-	byHand, named := "p.go:3:37 asks by hand whether a path lies in another one; internal/paths says it", "p.go:4:22 names an engine's socket; the list is internal/engines"
+	byHand, named := "p.go:3:37 asks by hand whether a path lies in another one; internal/paths says it", "p.go:5:22 names an engine's socket; the list is internal/engines"
 	renames := "p.go:3:132 calls Rename; internal/atomicfile replaces files"
-	check(t, "a room", doneTwice("watcher", file, at), byHand, named, renames)
-	check(t, "the room for paths", doneTwice("internal/paths", file, at), named, renames)
-	check(t, "the room for engines", doneTwice("internal/engines", file, at), byHand, renames)
-	check(t, "the room for files", doneTwice("internal/atomicfile", file, at), byHand, named)
+	locks := "p.go:4:31 calls Flock; internal/flock locks files"
+	check(t, "a room", doneTwice("watcher", file, at), byHand, named, renames, locks)
+	check(t, "the room for paths", doneTwice("internal/paths", file, at), named, renames, locks)
+	check(t, "the room for engines", doneTwice("internal/engines", file, at), byHand, renames, locks)
+	check(t, "the room for files", doneTwice("internal/atomicfile", file, at), byHand, named, locks)
 }
 
 func TestRuleFindsStaleNames(t *testing.T) {

@@ -17,7 +17,7 @@ type room struct {
 
 // leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
-	"internal/agent", "internal/approval", "internal/atomicfile", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/pipes", "internal/retry", "internal/strictjson", "internal/thread", "internal/version",
+	"internal/agent", "internal/approval", "internal/atomicfile", "internal/boot", "internal/engines", "internal/flock", "internal/nearest", "internal/paths", "internal/pipes", "internal/retry", "internal/strictjson", "internal/thread", "internal/version",
 }
 
 const (
@@ -72,6 +72,7 @@ var rooms = map[string]room{
 	"internal/agent/installed":   {},
 	"internal/agent/adapter":     {ours: []string{"internal/beneath", "internal/massgen/remains"}, theirs: []string{unix}},
 	"internal/engines":           {},
+	"internal/flock":             {},
 	"internal/retry":             {},
 	"internal/nearest":           {},
 	"internal/strictjson":        {},

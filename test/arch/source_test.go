@@ -122,6 +122,12 @@ var onceOnly = map[string]struct {
 		}
 		return ""
 	}},
+	"internal/flock locks files": {[]string{"internal/flock"}, func(n ast.Node) string {
+		if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == "Flock" {
+			return "calls Flock"
+		}
+		return ""
+	}},
 }
 
 // These rooms may rename. They do not replace a file that they have just written, or they need a way of their own.

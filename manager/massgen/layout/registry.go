@@ -2,6 +2,7 @@ package layout
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/beneath"
+	"torno/internal/flock"
 	"torno/manager/massgen"
 )
 
@@ -122,17 +124,9 @@ func (t *Tree) lock() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			break
-		}
-		if time.Since(begin) > lockTime {
-			err = fmt.Errorf("another process has held it for %s: %w", lockTime, err)
-			break
-		}
-	}
-	if err != nil {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockTime, fmt.Errorf("waited %s", lockTime))
+	defer cancel()
+	if err := flock.Wait(ctx, file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
