@@ -28,6 +28,11 @@ func (p *Plan) merge(ctx context.Context, c *Change, today *Entry) (*Entry, erro
 	if !ok {
 		return nil, nil
 	}
+	// An apply that was interrupted, or that is given again, merges once more. If that would give something else, it would
+	// put lines of the child there twice.
+	if again, ok := mergeLines(before, theirs, text); !ok || !bytes.Equal(again, text) {
+		return nil, nil
+	}
 	e := &Entry{Path: c.Path, Kind: File, Exec: today.Exec}
 	if c.After.Exec != c.Before.Exec {
 		e.Exec = c.After.Exec

@@ -121,6 +121,9 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
+	if err := w.stillThere(workspace); err != nil {
+		return err
+	}
 	w.Git = walk.gits
 	for _, p := range paths(before, w.all) {
 		was, is := before[p], w.all[p]
@@ -143,6 +146,20 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	w.Answers = slices.Compact(w.Answers)
 	w.refuseTwins(before)
 	return w.askFor(ctx)
+}
+
+// stillThere makes sure that the workspace had its name after the look at it. A host that removes a workspace renames it
+// first, and files that it has removed would count as deleted by the child.
+func (w *Work) stillThere(workspace *os.Root) error {
+	now, err := os.OpenRoot(workspace.Name())
+	if err == nil {
+		defer now.Close()
+		if w.Base.IsOf(now) {
+			return nil
+		}
+		err = errors.New("another directory has its name")
+	}
+	return fmt.Errorf("%w: the workspace was removed meanwhile: %w", ErrChanging, err)
 }
 
 // passIgnored finds the files that the child made and that git ignores in the directory that was copied. The parent's
