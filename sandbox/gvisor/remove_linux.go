@@ -109,7 +109,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 }
 
 // discard removes everything of a sandbox that does not run. It frees the slot first: so a crash can leave a box
-// without a slot, but never a slot without a box.
+// without a slot, which another sandbox may have by then, but never a slot without a box.
 func (l *Launcher) discard(r boxes.Record) error {
 	if err := l.release(r); err != nil {
 		return err

@@ -108,20 +108,20 @@ func (t turns) take(ctx context.Context) (giveBack func(), err error) {
 	}, nil
 }
 
-// proveViews compares the mounts in a sandbox's slot with the ones that were placed there. For an ordinary user the
-// keeper does this, because the mounts are in its namespace.
+// proveViews compares the mounts in a sandbox's slot, which must be ours, with the ones that were placed there. For an
+// ordinary user the keeper compares them, because the mounts are in its namespace.
 func (l *Launcher) proveViews(r boxes.Record) error {
 	if len(r.Views.Mounts) == 0 && !r.Ahead {
 		return errors.New("its record names no mounts to compare with: remove it, and ask again")
-	}
-	if l.rootless {
-		return nil
 	}
 	l.mu.Lock()
 	held, ok := l.held[string(r.Sandbox)]
 	l.mu.Unlock()
 	if !ok {
 		return errors.New("its slot is not ours")
+	}
+	if l.rootless {
+		return nil
 	}
 	return r.Views.Prove(held.slot)
 }

@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"time"
 
 	"torno/internal/mounts"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 )
 
@@ -77,6 +81,8 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the sandboxes: %w", err)
 	}
+	claims := l.claims(ids)
+	slices.SortStableFunc(ids, func(a, b string) int { return claims[a].compare(claims[b]) })
 	kept, unread := map[string]bool{}, false
 	for _, id := range ids {
 		r, err := l.boxes.Read(id)
@@ -92,7 +98,10 @@ func (l *Launcher) sweep(ctx context.Context) error {
 				"sandbox", id, "error", err)
 			unread = true
 		default:
-			if err := l.takeUp(ctx, r); err != nil {
+			err := l.takeUp(ctx, r)
+			if errors.Is(err, mounts.ErrSlotInUse) && claims[id].idle > 0 {
+				l.options.Log.Warn("a sandbox that does not run is not removed yet, and another one has its slot", "sandbox", id)
+			} else if err != nil {
 				return fmt.Errorf("take up sandbox %s: %w", id, err)
 			}
 		}
@@ -114,6 +123,32 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		return errors.Join(l.holdSlots(), l.sweepGroups(ctx, kept))
 	}
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
+}
+
+// claim is a sandbox's claim to the slot of its record. A removal gives the slot back before it removes the box. If the
+// watcher is killed in between, the next sandbox gets that slot, and there are two boxes of one slot.
+type claim struct {
+	idle int // 0: it runs, or may run; 1: it does not; 2: it has ended
+	made time.Time
+}
+
+// compare puts the better claim first. Of two sandboxes that do not run, the newer one got the slot when the older one
+// had given it back.
+func (c claim) compare(other claim) int {
+	return cmp.Or(cmp.Compare(c.idle, other.idle), other.made.Compare(c.made))
+}
+
+func (l *Launcher) claims(ids []string) map[string]claim {
+	idle := map[keeper.State]int{keeper.Created: 1, keeper.Lost: 1, keeper.Over: 2}
+	all := map[string]claim{}
+	for _, id := range ids {
+		r, unread := l.boxes.Read(id)
+		state, unseen := l.boxes.Keeper(id).State()
+		if unread == nil && unseen == nil {
+			all[id] = claim{idle[state], r.Made}
+		}
+	}
+	return all
 }
 
 // elsewhere returns the sandboxes of unended runs whose boxes lie in another directory.
