@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,5 +90,6 @@ func (m *Manager) lastOf(id delegation.SubagentID) (Result, error) {
 	if response == nil {
 		return Result{}, fmt.Errorf("subagent %s: %w", id, ErrRunning)
 	}
-	return Result{SessionID: response.SessionID, Profile: response.Profile, Workspace: run.workspace}, nil
+	// A request that was refused early has a response without a profile.
+	return Result{SessionID: response.SessionID, Profile: cmp.Or(response.Profile, run.profile), Workspace: run.workspace}, nil
 }

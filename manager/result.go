@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -108,7 +109,8 @@ func (r *Run) collect(response delegation.Response) Result {
 
 // collectUpTo does the same as collect, but reads at most answerMax bytes of the answer.
 func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result {
-	if at := r.m.works(r.id, r.asked, response.Profile); at != r.workspace {
+	profile := cmp.Or(response.Profile, r.profile) // a request that was refused early has a response without a profile
+	if at := r.m.works(r.id, r.asked, profile); at != r.workspace {
 		copied := *r // other goroutines may use the run
 		copied.workspace, copied.atRequest = at, workspaceSnapshot{}
 		r = &copied
@@ -120,7 +122,7 @@ func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result 
 		Error: response.Error, Warnings: response.Warnings,
 		Attempt: response.Attempt, StartedAt: response.StartedAt, CompletedAt: response.CompletedAt,
 		Timings: response.Timings, Usage: response.Usage, Workspace: r.workspace,
-		Profile: response.Profile, SessionID: response.SessionID, Artifacts: response.Artifacts,
+		Profile: profile, SessionID: response.SessionID, Artifacts: response.Artifacts,
 	}
 	if r.asked != r.workspace {
 		result.Original = r.asked

@@ -59,7 +59,7 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer lock.Close()
+	defer unlock(lock)
 	if err := p.work.unchanged(); err != nil {
 		return 0, err
 	}

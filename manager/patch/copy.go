@@ -187,7 +187,7 @@ type Given interface {
 // NoteGiven records what the host put into a child's workspace. It does nothing if the store has that record already.
 // Call it early, because the host may remove its own copy. If several clients call it at once, one writes the record.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
-	if s.hasNoted(id, path, workspace) {
+	if noted, _ := s.hasNoted(id, path, workspace); noted { // what another client writes just now cannot be read
 		return nil
 	}
 	lock, err := s.lockNotes(ctx)
@@ -195,8 +195,8 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 		return err
 	}
 	defer lock.Close()
-	if s.hasNoted(id, path, workspace) {
-		return nil
+	if noted, err := s.hasNoted(id, path, workspace); noted || err != nil {
+		return err
 	}
 	given, err := host.OpenBase(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,13 +210,38 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 	if origin == "" {
 		return fmt.Errorf("it is not known any more which directory was copied for %s: %w", id, ErrNoBase)
 	}
+	if same, err := s.isDirectory(origin, workspace); same || err != nil {
+		return err // the child works in the parent's own directory, and the record, if there is one, is of its copy
+	}
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
 
-// hasNoted reports whether the store already has the record of this workspace.
-func (s *Store) hasNoted(id, path string, workspace *os.Root) bool {
+// isDirectory reports whether an open directory is the one at a path.
+func (s *Store) isDirectory(path string, dir *os.Root) (bool, error) {
+	at, err := OpenDirectory(s.outbox, path)
+	if err != nil {
+		return false, fmt.Errorf("open the copied directory: %w", err)
+	}
+	defer at.Close()
+	there, err := identityOf(at)
+	if err != nil {
+		return false, err
+	}
+	here, err := identityOf(dir)
+	return err == nil && there.Same(here), err
+}
+
+// hasNoted reports whether the store already has the record of this workspace. A record that cannot be read is not
+// replaced: it may say what was taken over already.
+func (s *Store) hasNoted(id, path string, workspace *os.Root) (bool, error) {
 	base, err := s.Base(id)
-	return err == nil && base.Workspace == path && base.IsOf(workspace)
+	if errors.Is(err, ErrNoBase) {
+		return false, nil
+	}
+	if err != nil || base.Workspace != path {
+		return false, err
+	}
+	return base.isOf(workspace)
 }
 
 // ours returns the directories that a copy does not enter: otherwise the copy would never end, or would contain private

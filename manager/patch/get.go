@@ -42,7 +42,11 @@ func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may 
 		return "", err
 	}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
-	if err := errors.Join(walk.run(workspace), g.makeLinks()); err != nil {
+	place, err := identityOf(workspace)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(walk.run(workspace), stillThere(place, workspace), g.makeLinks()); err != nil {
 		return g.hooks.unknown, fmt.Errorf("copy out of the workspace: %w", err)
 	}
 	return g.hooks.unknown, g.missing()

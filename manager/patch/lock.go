@@ -31,6 +31,12 @@ func (s *Store) lock(id string) (*os.File, error) {
 	return f, nil
 }
 
+// unlock ends a lock, even if a program that is just being started has inherited it.
+func unlock(lock *os.File) {
+	_ = flock.Unlock(lock) // Close ends it, too, as soon as nobody else has it
+	lock.Close()
+}
+
 // lockNotes locks the records of what hosts gave children. It waits for a client that holds the lock.
 func (s *Store) lockNotes(ctx context.Context) (*os.File, error) {
 	f, err := s.root.Open(".")

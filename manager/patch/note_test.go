@@ -38,8 +38,10 @@ func TestWhatAHostGaveIsNoChange(t *testing.T) {
 	must(store.Note(t.Context(), given, at("origin"), Destination{Subagent: "s1", Path: at("work"), Root: work}, DefaultLimits))
 	base, err := store.Base("s1")
 	must(err)
-	if !base.IsOf(work) || base.IsOf(given) {
-		t.Error("the base is of another directory")
+	for dir, want := range map[*os.Root]bool{work: true, given: false} {
+		if is, err := base.isOf(dir); err != nil || is != want {
+			t.Errorf("the base is of %s: %v, %v", dir.Name(), is, err)
+		}
 	}
 	taken, err := store.Take(t.Context(), "s1", work, Selection{})
 	must(err)

@@ -43,6 +43,24 @@ func TestAWorkspaceThatIsRemovedDeletesNothing(t *testing.T) {
 	}
 }
 
+// TestAWorkspaceThatIsRemovedIsNotGotInPart: what get has not reached is missing without a word.
+func TestAWorkspaceThatIsRemovedIsNotGotInPart(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "1\n", "b": "2\n"})
+	to := s.dir + "/to"
+	s.must(os.Mkdir(to, 0o755))
+	got := 0
+	_, err := Get(t.Context(), s.open(s.workspace), Selection{}, Place{Root: s.open(to)}, Getting{}, func(Got) error {
+		if got++; got == 1 {
+			s.must(os.Rename(s.workspace, s.dir+"/aside"))
+			s.must(os.Remove(s.dir + "/aside/b"))
+		}
+		return nil
+	})
+	if got != 1 || !errors.Is(err, ErrChanging) {
+		t.Errorf("%d files were got: %v", got, err)
+	}
+}
+
 // TestAMergeIsDoneOnce: the child adds a line like another one and the parent changes the line above, so that a second
 // comparison finds the added line at another place.
 func TestAMergeIsDoneOnce(t *testing.T) {

@@ -35,8 +35,10 @@ func Asked(state, outbox, id, request, answer string) error {
 	}
 	defer dir.Close()
 	asked, err := readRequests(dir)
-	if err != nil {
-		asked = requests{} // a damaged record must not stay
+	if errors.Is(err, errDamaged) {
+		asked = requests{} // it must not stay
+	} else if err != nil {
+		return err
 	}
 	asked.Last = request
 	if !slices.Contains(asked.Answers, answer) {
@@ -49,6 +51,8 @@ func Asked(state, outbox, id, request, answer string) error {
 	return atomicfile.WriteIn(dir, askedName, data, atomicfile.Durable)
 }
 
+var errDamaged = errors.New("it is damaged")
+
 // readRequests returns an empty record if no request was recorded.
 func readRequests(dir *os.Root) (asked requests, err error) {
 	data, err := dir.ReadFile(askedName)
@@ -59,7 +63,7 @@ func readRequests(dir *os.Root) (asked requests, err error) {
 		return asked, err
 	}
 	if err := json.Unmarshal(data, &asked); err != nil {
-		return asked, fmt.Errorf("read %s: %w", askedName, err)
+		return asked, fmt.Errorf("read %s: %w: %w", askedName, errDamaged, err)
 	}
 	return asked, nil
 }
@@ -103,8 +107,8 @@ func CheckAnswer(state, outbox, id, answer string, workspace *os.Root) error {
 		return err
 	}
 	defer root.Close()
-	base, err := (&Store{root: root}).Base(id)
-	if err != nil || answer == "" || !base.IsOf(workspace) || slices.Contains(base.answers(), answer) {
+	base, err := (&Store{root: root}).baseOf(id, workspace)
+	if err != nil || answer == "" || slices.Contains(base.answers(), answer) {
 		return nil // diff and apply refuse to work without a record, so they cannot take the answer for the child's work
 	}
 	dir, err := beneath.Dir(workspace, filepath.Dir(answer))

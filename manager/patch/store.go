@@ -159,10 +159,10 @@ const (
 	maxBase     = 256 << 20
 )
 
-// IsOf reports whether a directory is the workspace that was filled.
-func (b *Base) IsOf(workspace *os.Root) bool {
+// isOf reports whether a directory is the workspace that was filled.
+func (b *Base) isOf(workspace *os.Root) (bool, error) {
 	place, err := identityOf(workspace)
-	return err == nil && b.Place.Same(place)
+	return err == nil && b.Place.Same(place), err
 }
 
 // LastAsked returns the child's last request, or "" if none was recorded.

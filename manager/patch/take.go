@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"torno/internal/beneath"
+	"torno/internal/inode"
 )
 
 // Work is the set of changes that a child made to its base. The changed content is staged, where the child can no
@@ -82,11 +83,11 @@ func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := identityOf(workspace)
+	is, err := base.isOf(workspace)
 	if err != nil {
 		return nil, err
 	}
-	if !base.Place.Same(place) {
+	if !is {
 		return nil, fmt.Errorf("the workspace of %s is not the copy: %w", id, ErrNoBase)
 	}
 	return base, nil
@@ -121,7 +122,7 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	if err := w.stillThere(workspace); err != nil {
+	if err := stillThere(w.Base.Place, workspace); err != nil {
 		return err
 	}
 	w.Git = walk.gits
@@ -150,15 +151,16 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 
 // stillThere makes sure that the workspace had its name after the look at it. A host that removes a workspace renames it
 // first, and files that it has removed would count as deleted by the child.
-func (w *Work) stillThere(workspace *os.Root) error {
+func stillThere(place inode.Directory, workspace *os.Root) error {
 	now, err := os.OpenRoot(workspace.Name())
 	if err == nil {
 		defer now.Close()
-		if w.Base.IsOf(now) {
+		var here inode.Directory
+		if here, err = identityOf(now); place.Same(here) {
 			return nil
 		}
-		err = errors.New("another directory has its name")
 	}
+	err = cmp.Or(err, errors.New("another directory has its name"))
 	return fmt.Errorf("%w: the workspace was removed meanwhile: %w", ErrChanging, err)
 }
 
