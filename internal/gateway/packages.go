@@ -141,8 +141,10 @@ func (x *exchange) kept(ctx context.Context) (done, again bool) {
 	if !told && !registry.Lasts(x.up.Route.Preset, x.route.URL.Path) {
 		return false, false
 	}
+	waiting, cancel := context.WithTimeout(ctx, toTurn)
+	defer cancel()
 	for range 2 {
-		over, mine := from.Turn(ctx, key, toTurn)
+		over, mine := from.Turn(waiting, key)
 		if held := from.Find(ctx, x.door.ctx, key); held != nil { // another exchange fetched it meanwhile
 			over()
 			defer held.Close()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"torno/internal/gateway/cache"
@@ -365,4 +366,41 @@ func TestWithoutACacheEachChildFetches(t *testing.T) {
 			t.Errorf("the registry was asked %d times", asked)
 		}
 	}
+}
+
+// TestTwoTurnsHaveOneDeadline: a child that reads slowly holds another one up for toTurn, and not at each of its turns.
+// The other one then fetches the file itself, and does not keep it.
+func TestTwoTurnsHaveOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shop{rig: bare(t, "http://127.0.0.1:1")}
+		u := s.to("go", map[string]any{"preset": "goproxy", "private": true, "http_to": "127.0.0.1", "upstream": s.url})
+		g := New(Config{Dir: s.dir, Caches: filepath.Join(s.dir, "packages"), Ledger: s.ledger, Scrub: s.g.Scrub, Log: s.g.Log})
+		g.Use([]*Upstream{u}, nil)
+		at := u.Route.Upstream.JoinPath("/example.com/m/@v/v1.0.0.zip")
+		over, mine := g.caches.of(u.Route).Turn(t.Context(), cache.Key{Address: at.String()})
+		if !mine {
+			t.Fatal("the slow child has not got the turn")
+		}
+		asks := func() *exchange {
+			return &exchange{
+				door: &door{g: g, ctx: t.Context()}, up: u,
+				route: route.Exchange{Method: http.MethodGet, URL: at, Header: http.Header{}},
+			}
+		}
+		x, began := asks(), time.Now()
+		if done, _ := x.kept(t.Context()); done || x.fetch.over != nil || time.Since(began) != toTurn {
+			t.Errorf("done %v, the turn is its own %v, after %s", done, x.fetch.over != nil, time.Since(began))
+		}
+		over()
+		x, began = asks(), time.Now()
+		if done, _ := x.kept(t.Context()); done || x.fetch.over == nil || time.Since(began) != 0 {
+			t.Errorf("a free turn: done %v, its own %v, after %s", done, x.fetch.over != nil, time.Since(began))
+		}
+		x.endFetch(false)
+		again, mine := g.caches.of(u.Route).Turn(t.Context(), cache.Key{Address: at.String()})
+		if !mine {
+			t.Error("the turn is not given back")
+		}
+		again()
+	})
 }

@@ -60,17 +60,18 @@ func isGitDirectory(fd int, name string) (bool, error) {
 	if strings.EqualFold(name, ".git") {
 		return true, nil
 	}
-	for _, part := range []string{"HEAD", "objects", "refs"} {
+	has := map[string]bool{}
+	for _, part := range []string{"HEAD", "commondir", "objects", "refs"} {
 		var st unix.Stat_t
 		err := unix.Fstatat(fd, part, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
-			return false, nil
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EACCES) {
 			return false, err
 		}
+		if has[part] = err == nil; !has["HEAD"] {
+			return false, nil
+		}
 	}
-	return true, nil
+	return has["HEAD"] && (has["commondir"] || has["objects"] && has["refs"]), nil
 }
 
 // writeGitSettings gives a copied git directory settings of its own.

@@ -268,6 +268,9 @@ func TestAGitDirectoryComesWithoutItsSettings(t *testing.T) {
 		}
 		s.must(os.Symlink("/srv/secret", filepath.Join(s.from, path, "objects/pack")))
 	}
+	for _, part := range []string{"HEAD", "commondir", "config", "hooks/post-checkout"} { // its objects and refs are elsewhere
+		s.write("linked.bare/"+part, "../vendored.git", 0o755)
+	}
 	s.write("worktree/.git", "gitdir: /home/me/repo/.git/worktrees/x\n", 0o644)
 	s.must(errors.Join(os.Mkdir(filepath.Join(s.from, "linked"), 0o755), os.Symlink("../.git", filepath.Join(s.from, "linked/.git"))))
 	s.write(".hg/hgrc", "[hooks]\n", 0o644)
@@ -279,14 +282,14 @@ func TestAGitDirectoryComesWithoutItsSettings(t *testing.T) {
 			want = append(want, top+part)
 		}
 	}
-	want = append(want, "deep", "linked", "worktree")
+	want = append(want, "deep", "linked", "linked.bare", "linked.bare/HEAD", "linked.bare/config", "worktree")
 	slices.Sort(want)
 	got := s.names()
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("the copy has\n%s\nwanted\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for top, bare := range map[string]string{".git": "false", "vendored.git": "true"} {
+	for top, bare := range map[string]string{".git": "false", "vendored.git": "true", "linked.bare": "true"} {
 		settings, err := os.ReadFile(filepath.Join(s.to, top, "config"))
 		if err != nil || strings.Contains(string(settings), "secret") || !strings.Contains(string(settings), "bare = "+bare) {
 			t.Errorf("%s has settings %q, %v", top, settings, err)
@@ -296,7 +299,7 @@ func TestAGitDirectoryComesWithoutItsSettings(t *testing.T) {
 		s.left(c, path, "elsewhere")
 	}
 	s.left(c, ".hg", "hooks")
-	if c.Git != 3 {
+	if c.Git != 4 {
 		t.Errorf("%d git directories are counted", c.Git)
 	}
 }

@@ -267,31 +267,33 @@ func TestAFullDiskKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestASlowFetchHoldsNoOtherUp for longer than its patience; a fetch that ends lets the next one begin at once.
+// TestASlowFetchHoldsNoOtherUp for longer than it waits; a fetch that ends lets the next one begin at once.
 func TestASlowFetchHoldsNoOtherUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, key := opened(t, t.TempDir(), 1<<20), Key{Address: "a"}
-		over, mine := c.Turn(t.Context(), key, time.Minute)
+		over, mine := c.Turn(t.Context(), key)
 		if !mine {
 			t.Fatal("the other fetch has not got the turn")
 		}
 		began := time.Now()
-		if _, mine := c.Turn(t.Context(), key, time.Minute); mine || time.Since(began) != time.Minute {
+		waiting, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if _, mine := c.Turn(waiting, key); mine || time.Since(began) != time.Minute {
 			t.Errorf("mine: %v, after %s", mine, time.Since(began))
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, mine := c.Turn(gone, key, time.Minute); mine {
+		if _, mine := c.Turn(gone, key); mine {
 			t.Error("a caller that is gone has the turn")
 		}
-		if other, mine := c.Turn(t.Context(), Key{Address: "b"}, time.Minute); !mine {
+		if other, mine := c.Turn(t.Context(), Key{Address: "b"}); !mine {
 			t.Error("another file waits")
 		} else {
 			other()
 		}
 		next := make(chan bool)
 		go func() {
-			_, mine := c.Turn(t.Context(), key, time.Minute)
+			_, mine := c.Turn(t.Context(), key)
 			next <- mine
 		}()
 		synctest.Wait()
@@ -299,7 +301,7 @@ func TestASlowFetchHoldsNoOtherUp(t *testing.T) {
 		if <-next {
 			t.Error("it has not waited")
 		}
-		if again, mine := c.Turn(t.Context(), key, time.Minute); !mine {
+		if again, mine := c.Turn(t.Context(), key); !mine {
 			t.Error("the turn is not given back")
 		} else {
 			again()

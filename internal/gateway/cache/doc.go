@@ -4,7 +4,7 @@
 //	c, err := cache.Open(dir, most)
 //	key := cache.Key{Address: url, Digest: digest}      // the registry's digest; none for a file that never changes
 //	held := c.Find(ctx, key)                            // verified, or nil
-//	over, mine := c.Turn(ctx, key, patience)            // one child fetches, the others wait for it
+//	over, mine := c.Turn(ctx, key)                      // one child fetches, the others wait for it
 //	draft, err := c.Begin(key, mediaType)               // the bytes are written beside their way to the child
 //	err = draft.Keep(); draft.Drop()
 //

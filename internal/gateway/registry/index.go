@@ -139,13 +139,14 @@ func hexadecimal(algorithm, text string) cache.Digest {
 var link = regexp.MustCompile(`href="([^"#<>]{1,1000})#(sha256|sha512)=([0-9a-f]{64,128})"`)
 
 // maxLink is longer than any link that matches.
-const maxLink = 4 << 10
+const maxLink = 8 << 10
 
-// pypiHTML finds links, also if the page arrives cut in the middle of one.
+// pypiHTML finds links, also if the page arrives cut in the middle of one. It searches only when the page has brought
+// more than it has kept, so that a page that arrives byte by byte costs no more than another.
 func pypiHTML(page io.Reader, told Told) {
 	window := make([]byte, 0, 64<<10)
 	for {
-		n, err := page.Read(window[len(window):cap(window)])
+		n, err := io.ReadAtLeast(page, window[len(window):cap(window)], maxLink)
 		window = window[:len(window)+n]
 		end := 0
 		for _, at := range link.FindAllSubmatchIndex(window, -1) {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/url"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,4 +139,37 @@ func TestATextWithoutAnEnd(t *testing.T) {
 	}
 	held("a text")
 	i.Close()
+}
+
+// drops is a page that arrives byte by byte. It counts how often its reader began anew with the room that it has.
+type drops struct {
+	page  []byte
+	room  int
+	times int
+}
+
+func (d *drops) Read(into []byte) (int, error) {
+	if len(d.page) == 0 {
+		return 0, io.EOF
+	}
+	if len(into) >= d.room {
+		d.times++
+	}
+	d.room = len(into)
+	into[0] = d.page[0]
+	d.page = d.page[1:]
+	return 1, nil
+}
+
+// TestAPageInDrops: the page is not searched anew for each byte of it.
+func TestAPageInDrops(t *testing.T) {
+	const address = "https://files.pythonhosted.org/a.whl"
+	sum := strings.Repeat("ab", 32)
+	page := &drops{page: []byte(strings.Repeat("<p>nothing</p>\n", 4<<10) + `<a href="` + address + `#sha256=` + sum + `">a</a>`)}
+	most := len(page.page)/maxLink + 1
+	var told []string
+	pypiHTML(page, func(address string, _ cache.Digest) { told = append(told, address) })
+	if page.times > most || !slices.Equal(told, []string{address}) {
+		t.Errorf("searched %d times, and %d are enough; told %q", page.times, most, told)
+	}
 }
