@@ -184,10 +184,7 @@ func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.H
 	case !there && rec.isElsewhere(record):
 		return rec.strand(ctx, box, record)
 	case box == nil:
-		if there {
-			rec.runs.Removals.Now(record.Key, h)
-		}
-		return rec.endUnconfigured(ctx, record)
+		return rec.settleUnconfigured(ctx, record, h, there)
 	case there && record.Handle != nil:
 		return rec.adopt(ctx, box, record, h)
 	case there:
@@ -226,8 +223,17 @@ func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason
 	})
 }
 
-// endUnconfigured ends a run of an outbox that is no longer in the configuration.
-func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) error {
+// settleUnconfigured ends a run of an outbox that is no longer in the configuration, as soon as nothing runs in its
+// sandbox.
+func (rec *recovery) settleUnconfigured(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
+	if there && record.Handle == nil {
+		rec.runs.Removals.Later(record.Key, h) // nothing ran in it
+	} else if there {
+		if err := rec.runs.Removals.Now(h); err != nil {
+			rec.endWhenDead(ctx, newUnserved(record, nil), h, journal.Change{Reason: delegation.ReasonOperator}, err)
+			return nil
+		}
+	}
 	rec.log.Warn("the watcher ends a run because its outbox is no longer in the configuration", "outbox_id", record.Outbox, "run", record.Key)
 	return rec.endUnrequested(ctx, record, delegation.ReasonOperator)
 }

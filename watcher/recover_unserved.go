@@ -16,7 +16,7 @@ import (
 // run has ended, and it ends a run that an operator has cancelled meanwhile.
 func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := newUnserved(record, box)
-	defer rec.unserved.add(u)
+	rec.unserved.add(u)
 	switch {
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
 		u.over.Store(record.State == delegation.StateEnded)
@@ -31,7 +31,11 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 		return nil
 	}
 	if record.Ending != nil && h.State != sandbox.HandleUncertain {
-		return rec.endAside(ctx, u, h, record.Ending.Change())
+		if err := rec.runs.Removals.Now(h); err != nil {
+			rec.endWhenDead(ctx, u, h, record.Ending.Change(), err)
+			return nil
+		}
+		return rec.endAside(ctx, u, record.Ending.Change())
 	}
 	rec.runs.Removals.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
@@ -40,11 +44,21 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 	return nil
 }
 
-// endAside ends a run that was already being ended, because its sandbox can be removed now. Its client is answered when
-// the directory is back.
-func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
+// endWhenDead has the sandbox of a run removed that is to end and whose outbox is not served. Until nothing runs in the
+// sandbox, the run keeps its workspace.
+func (rec *recovery) endWhenDead(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change, why error) {
+	rec.log.Warn("a run that is to end keeps its place until its sandbox can be removed", "outbox", u.record.Outbox, "run", u.record.Key, "sandbox", h.ID, "error", why)
+	rec.runs.Removals.CountLeft(1)
+	u.handle, u.ticket = h, reservation(u.record)
+	rec.schedule.Reserve(ctx, u.ticket)
+	rec.unserved.add(u)
+	rec.runs.Removals.WhenDead(h, func() { rec.unserved.endDead(u, end) })
+}
+
+// endAside ends a run that was already being ended and whose sandbox is dead. Its client is answered when the directory
+// is back.
+func (rec *recovery) endAside(ctx context.Context, u *unserved, end journal.Change) error {
 	rec.log.Info("a run that was already being ended has ended; the watcher writes its response when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
-	rec.runs.Removals.Now(u.record.Key, h)
 	u.over.Store(true)
 	crash.At("unserved.ended")
 	return rec.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)

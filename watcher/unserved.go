@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -114,7 +115,24 @@ func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 			return fmt.Errorf("remove the sandbox of run %s: %w", u.record.Key, err)
 		}
 	}
-	return all.end(all.life, u, journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()})
+	change := journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()}
+	if u.record.Ending != nil {
+		change = u.record.Ending.Change() // it was being ended already
+	}
+	return all.end(all.life, u, change)
+}
+
+// endDead ends an unserved run that is to end and whose sandbox is dead now.
+func (all *unservedRuns) endDead(u *unserved, change journal.Change) {
+	giveBack, err := u.take(all.life)
+	if err != nil {
+		return // an operator was quicker, or the watcher stops
+	}
+	defer giveBack()
+	change.Ended = cmp.Or(change.Ended, time.Now())
+	if err := all.end(all.life, u, change); err != nil {
+		all.log.Error("the journal did not record the end of a run whose outbox is not served; the next start records it", "run", u.record.Key, "error", err)
+	}
 }
 
 // abandon ends a stranded, unserved run but not its sandbox, which may live on.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/outbox"
 )
 
 // leaveAway starts the desk's watcher with the name of the outbox leading elsewhere, and another outbox that may have the same workspaces.
@@ -51,9 +53,7 @@ func TestAnOperatorEndsARunThatIsLeftAside(t *testing.T) {
 	d.pause()
 	second := d.leaveAway()
 	in := filepath.Join(d.outbox+".real", "workspaces", "running")
-	if resp := d.response(d.submit(ask{id: "busy", task: "echo never", outbox: second, workspace: in})); resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {
-		t.Errorf("the workspace is given away: %+v", resp)
-	}
+	d.isBusy(second, in)
 	for _, id := range []string{"running", "waiting"} {
 		if run, err := d.operator().Run(t0(), id); err != nil || !strings.Contains(run.Unserved, "the directory of its outbox is not there") {
 			t.Errorf("the operator sees %s as %q, %v", id, run.Unserved, err)
@@ -72,12 +72,87 @@ func TestAnOperatorEndsARunThatIsLeftAside(t *testing.T) {
 	if left, err := d.fake.List(t0()); err != nil || len(left) != 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
-	d.want(d.response(d.submit(ask{id: "free", task: "echo", outbox: second, workspace: in})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.isFree(second, in)
 	d.comeBack()
 	for _, a := range []ask{running, waiting} {
 		d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonOperator, -1)
 	}
 	d.empty()
+}
+
+// TestARunThatCannotBeEndedAsideKeepsItsPlace until its sandbox can be removed.
+func TestARunThatCannotBeEndedAsideKeepsItsPlace(t *testing.T) {
+	d, s := newSticky(t, func(c *Config) { c.MaxRunning, c.Timing.Terminate = 4, patience }) // until the watcher is gone
+	running := d.submit(ask{id: "running", task: "ignore-term"})
+	d.started(running)
+	d.touch("cancel_running")
+	d.eventually("the journal knows why it is ended", func() bool { return d.latest("running").Ending != nil })
+	d.crash()
+	d.config.Timing.Terminate = d.config.Timing.Interrupt
+	second := d.leaveAway()
+	in := filepath.Join(d.outbox+".real", "workspaces", "running")
+	d.isBusy(second, in)
+	s.stuck.Store(false)
+	d.eventually("it has ended, although its outbox is away", func() bool {
+		r := d.latest("running")
+		return r.State == delegation.StateEnded && r.Reason == delegation.ReasonCancelled
+	})
+	d.isFree(second, in)
+	d.comeBack()
+	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.empty()
+}
+
+// TestADeadSandboxThatIsEndedAsideHoldsNoPlace, although it cannot be removed.
+func TestADeadSandboxThatIsEndedAsideHoldsNoPlace(t *testing.T) {
+	d, s := newSticky(t, func(c *Config) { c.MaxRunning = 4 })
+	reached, never := make(chan struct{}), make(chan struct{})
+	d.world.After(sandboxtest.OpWait, sync.OnceFunc(func() { close(reached); <-never }))
+	running := d.submit(ask{id: "running", task: "sleep"})
+	d.started(running)
+	d.touch("cancel_running")
+	<-reached
+	d.world.After(sandboxtest.OpWait, nil)
+	d.crash(func() { close(never) })
+	second := d.leaveAway()
+	d.isFree(second, filepath.Join(d.outbox+".real", "workspaces", "running"))
+	s.stuck.Store(false)
+	d.comeBack()
+	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.empty()
+}
+
+// TestARunOfAnOutboxThatIsNotServedAnyMoreKeepsItsPlace until its sandbox can be removed.
+func TestARunOfAnOutboxThatIsNotServedAnyMoreKeepsItsPlace(t *testing.T) {
+	d, s := newSticky(t, func(c *Config) { c.MaxRunning = 4 })
+	running := d.submit(ask{id: "running", task: "sleep"})
+	d.started(running)
+	d.crash()
+	second := d.newOutbox("second")
+	settings := d.settings("second", second)
+	settings.Policy.Allow = append(settings.Policy.Allow, compile.Root(filepath.Join(d.outbox, "workspaces")))
+	d.config.Outboxes = []outbox.Settings{settings}
+	d.open()
+	d.isBusy(second, running.workspace)
+	s.stuck.Store(false)
+	d.eventually("it has ended", func() bool {
+		r := d.latest("running")
+		return r.State == delegation.StateEnded && r.Reason == delegation.ReasonOperator
+	})
+	d.isFree(second, running.workspace)
+}
+
+// isBusy checks that nobody gets a workspace, and isFree that somebody does.
+func (d *desk) isBusy(outbox, workspace string) {
+	d.Helper()
+	if resp := d.response(d.submit(ask{id: "busy", task: "echo never", outbox: outbox, workspace: workspace})); resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {
+		d.Errorf("the workspace is given away: %+v", resp)
+	}
+}
+
+func (d *desk) isFree(outbox, workspace string) {
+	d.Helper()
+	d.want(d.response(d.submit(ask{id: "free", task: "echo", outbox: outbox, workspace: workspace})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
 // TestAnOperatorGivesARunUpThatIsLeftAside and stranded: its client reads that when the directory of the outbox is back.

@@ -101,20 +101,7 @@ func (d *Desk) Shut() {
 }
 
 // PausedSoFar returns how long the run's clock has stood still up to now.
-func (d *Desk) PausedSoFar() time.Duration {
-	d.mu.Lock()
-	now, _ := d.now()
-	d.mu.Unlock()
-	return d.Paused(now)
-}
+func (d *Desk) PausedSoFar() time.Duration { return d.Paused(d.waits.now()) }
 
 // Paused returns how long the run's clock has stood still, up to a time since the run's release.
-func (d *Desk) Paused(now time.Duration) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make([]approval.Approval, 0, len(d.all))
-	for _, a := range d.all {
-		all = append(all, a.Approval)
-	}
-	return approval.Paused(all, d.Pause, now)
-}
+func (d *Desk) Paused(now time.Duration) time.Duration { return d.waits.paused(d.Pause, now) }

@@ -33,6 +33,7 @@ func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decid
 		return
 	}
 	a.Approval = ended
+	d.waits.note(ended)
 	d.decided(ended)
 }
 
@@ -82,6 +83,7 @@ func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
 		return err
 	}
 	a.Approval = decided
+	d.waits.note(decided)
 	if change != nil {
 		d.changes++
 		d.apply(change.ApprovalChange)

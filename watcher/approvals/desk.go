@@ -46,6 +46,7 @@ type Desk struct {
 	Ports
 	changed chan struct{} // has a value when the questions that wait have changed
 	ready   chan struct{} // has a value when an answer may be due
+	waits   waits
 
 	mu      sync.Mutex                    // guards the fields below
 	since   func() (time.Duration, bool)  // time since the run's release; false if it cannot be known; nil before the release
@@ -80,6 +81,7 @@ func (d *Desk) Begin(since func() (time.Duration, bool), clock func(time.Duratio
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.since, d.clock = since, clock
+	d.waits.begin(since)
 }
 
 // now returns the time since the release.
@@ -109,6 +111,7 @@ func (d *Desk) Load(ctx context.Context) error {
 	approved := 0
 	for i := range d.all {
 		a := &d.all[i]
+		d.waits.note(a.Approval)
 		d.noted[a.Number] = a.Taken
 		d.bytes += wordsOf(a.Approval)
 		if a.Outcome == "" && !a.Cut { // all of its arguments are there

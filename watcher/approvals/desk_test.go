@@ -16,6 +16,7 @@ import (
 	"torno/internal/agent"
 	"torno/internal/approval"
 	"torno/internal/journal"
+	"torno/test/house"
 )
 
 // policy approves go test, denies git push, and forwards the rest.
@@ -406,4 +407,55 @@ func TestAJournalThatDoesNotTakeIt(t *testing.T) {
 	r.wantDue()
 	r.ask("b", "go test")
 	r.wantDue("-b")
+}
+
+// heldJournal holds each question and decision until it is let.
+type heldJournal struct {
+	Journal
+	begun, let chan struct{}
+}
+
+func (h heldJournal) Ask(ctx context.Context, a approval.Approval) error {
+	h.begun <- struct{}{}
+	<-h.let
+	return h.Journal.Ask(ctx, a)
+}
+
+func (h heldJournal) Decide(ctx context.Context, a approval.Approval, c *journal.NumberedChange) error {
+	h.begun <- struct{}{}
+	<-h.let
+	return h.Journal.Decide(ctx, a, c)
+}
+
+// TestTheRunsClockWaitsForNoJournal, and stands still from the question on, also while the journal does not take it yet.
+func TestTheRunsClockWaitsForNoJournal(t *testing.T) {
+	r := newRig(t)
+	held := heldJournal{r.journal, make(chan struct{}), make(chan struct{})}
+	r.Journal = held
+	while := func(what string, call func()) {
+		over, told := make(chan struct{}), make(chan time.Duration, 1)
+		go func() { defer close(over); call() }()
+		<-held.begun
+		go func() { told <- r.Paused(30 * time.Second) }()
+		select {
+		case paused := <-told:
+			if paused <= 0 || paused > 30*time.Second {
+				t.Errorf("%s: the clock stood still for %s", what, paused)
+			}
+		case <-time.After(house.Patience):
+			t.Errorf("%s: the run's clock waits for the journal", what)
+		}
+		held.let <- struct{}{}
+		<-over
+	}
+	while("a question is being recorded", func() { r.ask("a", "rm -rf .") })
+	seen := r.decision(approval.ByParent, true)
+	while("a decision is being recorded", func() {
+		if err := r.Decide(seen); err != nil {
+			t.Error(err)
+		}
+	})
+	if paused := r.Paused(time.Hour); paused <= 0 || paused >= 30*time.Second {
+		t.Errorf("after the decision the clock stood still for %s", paused)
+	}
 }

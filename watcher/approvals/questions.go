@@ -115,8 +115,10 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 		a.End(outcome, approval.ByPolicy, why, now)
 		a.Preview, a.Cut = "", false // nobody needs it for a decision; the events show the call
 	}
+	d.waits.note(a) // the clock stands still from now on, however long the journal takes
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
+		d.waits.forget(a.Number)
 		d.Log.Error("the journal did not record a question; the watcher denies it", "run", d.Run, "error", err)
 		d.refuse(ask, call, "the journal cannot record it")
 		return

@@ -18,7 +18,6 @@ import (
 // can end the run.
 func (o *Outbox) TakeUp(record journal.Run, over bool) (a *Admission, reason delegation.Reason) {
 	in, reason := o.StillAsked(record)
-	in.descent = record.Descent
 	spec := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
 	if in.data == nil && record.Terms != nil {
 		spec.Approvals = record.Terms.Approvals // the agent goes on asking
@@ -60,7 +59,7 @@ func (o *Outbox) stillAllows(record journal.Run, in Intake) (spec sandbox.Spec, 
 // client waits for the run any more, or "" if one does. By now the same request may lie in another file. If this process
 // cannot read it, for example because it has too many open files, the record counts: the Intake has no data then.
 func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
-	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
+	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created, descent: record.Descent}
 	data, read, err := o.readSettled(record.FileName, o.longer(in.read))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

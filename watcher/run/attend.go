@@ -30,8 +30,11 @@ type attendance struct {
 	holding chan struct{}  // closed when init says that it holds
 	started chan time.Time // the time in init's started line
 	began   chan struct{}  // closed when the started line has come, in this attachment or an earlier one
+	running chan struct{}  // poked when the journal is to hear that the agent runs
+	paused  chan struct{}  // poked when the questions that wait have changed
 	work    sync.WaitGroup
 
+	// For record.
 	noted     bool // the journal needs to hear nothing more about the agent's start
 	noteTries int  // failed tries to tell the journal
 	noteAgain time.Time
@@ -43,6 +46,7 @@ func (r *runner) attend(held *notice.Flag) (sandbox.Exit, error) {
 	a := &attendance{
 		r: r, held: held,
 		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
+		running: make(chan struct{}, 1), paused: make(chan struct{}, 1),
 	}
 	if err := a.attach(); err != nil {
 		return sandbox.Exit{}, err
@@ -69,7 +73,7 @@ func (r *runner) attend(held *notice.Flag) (sandbox.Exit, error) {
 	}
 	err = errors.Join(err, a.att.Close())
 	a.leave()
-	a.work.Wait()
+	a.join()
 	a.lateStart()
 	return a.exit, err
 }
@@ -85,6 +89,8 @@ func (a *attendance) stay() error {
 		a.work.Go(a.feed)
 	}
 	a.work.Go(func() { a.r.desk.Expire(a.ctx) })
+	a.work.Go(a.record)
+	a.work.Go(a.ask)
 	a.watch()
 	a.drain()
 	return a.err
@@ -125,15 +131,42 @@ func (a *attendance) attachFirst() (err error) {
 	return err
 }
 
-// lateStart takes a started line that came after watch had returned: the sandbox has ended since, or the next
-// attachment will not see that line again.
+// lateStart takes a started line that came after watch had returned: the sandbox has ended since, or the next attachment
+// will not see that line again.
 func (a *attendance) lateStart() {
 	select {
 	case at := <-a.started:
-		if a.noteStart(at); a.err != nil {
-			a.noteRunning()
-		}
+		a.noteStart(at)
 	default:
+	}
+}
+
+// join waits for the attendance's goroutines. If the attachment broke while one of them hangs at a disk, nobody else has
+// the sandbox killed when the run must end, so join removes it.
+func (a *attendance) join() {
+	joined := make(chan struct{})
+	a.r.runs.carried.Go(func() { a.work.Wait(); close(joined) })
+	for try, removed := 1, false; ; try++ {
+		again := time.NewTimer(retry.Backoff(try))
+		select {
+		case <-joined:
+			again.Stop()
+			return
+		case <-again.C:
+		}
+		if !removed && a.broke() && a.r.overdue() && a.r.noteEnding() {
+			removed = a.r.runs.Removals.remove(a.held, a.r.launcher, a.r.handle) == nil
+		}
+	}
+}
+
+// broke reports whether the attachment to a released sandbox broke off, on the site that has the sandbox.
+func (a *attendance) broke() bool {
+	select {
+	case <-a.exited:
+		return a.err != nil && !errors.Is(a.err, sandbox.ErrOtherSite) && a.r.Standing().Phase.IsReleased()
+	default:
+		return false
 	}
 }
 
@@ -180,16 +213,15 @@ func (a *attendance) wait() {
 	close(a.exited)
 }
 
-// watch waits for the sandbox's end. If there is a cause to end the run, watch has the sandbox killed.
+// watch waits for the sandbox's end. If there is a cause to end the run, watch has the sandbox killed. It touches neither
+// the journal nor the outbox: a disk that hangs must keep no agent alive.
 func (a *attendance) watch() {
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
 	limit := a.r.runs.Clock.NewAlarm(startBudget)
 	defer limit.Stop()
 	ending := a.r.ending.Done()
 	if !a.r.Standing().Started.IsZero() && a.r.handle.State != sandbox.HandleExited {
 		limit.Set(a.r.timeLeft())
-		a.noteRunning() // an earlier watcher may have stopped before it could note it
+		poke(a.running) // an earlier watcher may have stopped before it could note it
 	}
 	for {
 		select {
@@ -198,25 +230,59 @@ func (a *attendance) watch() {
 		case at := <-a.started:
 			limit.Set(a.r.timeLeft())
 			a.noteStart(at)
-			a.noteRunning()
-		case <-a.r.desk.Changed():
-			a.noteWaiting()
+			poke(a.running)
+		case <-a.paused:
 			a.resetLimit(limit)
 		case <-limit.C:
 			if limit.Rings() && !a.resetLimit(limit) {
 				a.tooLong()
 			}
-		case <-poll.C:
-			a.noteRunning()
-			a.r.Hear(0)
-			a.noteWaiting()
-			if reason := a.r.client.Check(); reason != "" {
-				a.r.End(reason)
-			}
 		case <-ending:
 			ending = nil
 			if a.r.Cause() != "" {
 				a.work.Go(a.kill)
+			}
+		}
+	}
+}
+
+// record tells the journal and the outbox how the run is.
+func (a *attendance) record() {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		select {
+		case <-a.exited:
+			select {
+			case <-a.running: // it ended as soon as it ran
+				a.noteRunning()
+			default:
+			}
+			return
+		case <-a.running:
+			a.noteRunning()
+		case <-a.r.desk.Changed():
+			a.noteWaiting()
+			poke(a.paused)
+		case <-poll.C:
+			a.noteRunning()
+			a.noteWaiting()
+		}
+	}
+}
+
+// ask asks the outbox for the parent's inputs, and whether the run must end.
+func (a *attendance) ask() {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		select {
+		case <-a.exited:
+			return
+		case <-poll.C:
+			a.r.Hear(0)
+			if reason := a.r.client.Check(); reason != "" {
+				a.r.End(reason)
 			}
 		}
 	}

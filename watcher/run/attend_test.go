@@ -2,16 +2,25 @@ package run
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/test/house"
+	"torno/watcher/approvals"
+	"torno/watcher/workspace"
 )
 
 // TestWhoLeavesBeginsNoEnd: a second signal that comes when the watcher has left its runs to the next one ends no run.
@@ -63,6 +72,139 @@ func TestAJournalThatFailsKeepsNoAgentAlive(t *testing.T) {
 		close(hangs)
 		work.Wait()
 	})
+}
+
+// TestAnOutboxThatHangsKeepsNoAgentAlive: while the outbox answers nothing, the run's time passes and its sandbox is killed.
+func TestAnOutboxThatHangsKeepsNoAgentAlive(t *testing.T) {
+	a := attended(t)
+	outbox := &hanging{asked: make(chan struct{}), let: make(chan struct{})}
+	a.r.client, a.r.desk, a.r.inputs = outbox, approvals.New(approvals.Ports{}), newInputs(false)
+	a.r.runs.Clock = boot.Machine
+	a.started, a.running, a.paused = make(chan time.Time, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	a.att = &mortal{exited: a.exited}
+	a.work.Go(a.ask)
+	over := make(chan struct{})
+	go func() { defer close(over); a.watch() }()
+	<-outbox.asked
+	a.started <- time.Now() // it has no time left: its timeout is zero
+	select {
+	case <-over:
+	case <-time.After(house.Patience):
+		t.Error("its time has passed, and its sandbox lives")
+	}
+	close(outbox.let)
+	<-over
+	a.work.Wait()
+	if got := a.r.Cause(); got != delegation.ReasonDeadline {
+		t.Errorf("it was ended because of %q", got)
+	}
+}
+
+// TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive: the connection breaks while the outbox hangs, and the run's time
+// passes.
+func TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive(t *testing.T) {
+	runs := attended(t).r.runs // with a journal
+	var ahead atomic.Int64
+	runs.Clock = boot.Clock{Now: func() boot.Moment { return boot.Now().Add(time.Duration(ahead.Load())) }, Glance: 10 * time.Millisecond}
+	runs.Workspaces = func(sandbox.Spec) (workspace.Directory, error) { return nil, fs.ErrNotExist }
+	outbox := &hanging{asked: make(chan struct{}), let: make(chan struct{})}
+	r := runs.newRun(Request{Outbox: "main"}, sandbox.Spec{Timeout: time.Hour}, outbox)
+	l := &cutting{cut: make(chan struct{}), removed: make(chan struct{})}
+	r.launcher, r.handle, r.out.Started = l, sandbox.Handle{ID: "box-1", State: sandbox.HandleRunning}, true
+	r.release = releaseNow(runs.Clock)
+	r.begun()
+	r.standing.now = Standing{Phase: Running, Started: time.Now()}
+	over := make(chan struct{})
+	go func() { defer close(over); r.follow() }()
+	<-outbox.asked
+	close(l.cut)
+	ahead.Store(int64(2 * time.Hour))
+	select {
+	case <-l.removed:
+	case <-time.After(house.Patience):
+		t.Error("nobody ends it")
+	}
+	close(outbox.let)
+	<-over
+}
+
+// cutting is a launcher with one sandbox, whose attachments break when cut is closed.
+type cutting struct {
+	sandbox.Launcher
+	cut, removed chan struct{}
+	once         sync.Once
+}
+
+func (l *cutting) Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox.Attachment, error) {
+	select {
+	case <-l.removed:
+		return nil, sandbox.ErrNotFound
+	default:
+		return &cuttable{launcher: l, output: make(chan sandbox.Chunk)}, nil
+	}
+}
+
+func (l *cutting) Remove(context.Context, sandbox.Handle) error {
+	l.once.Do(func() { close(l.removed) })
+	return nil
+}
+
+type cuttable struct {
+	sandbox.Attachment
+	launcher *cutting
+	output   chan sandbox.Chunk
+	once     sync.Once
+}
+
+func (c *cuttable) Output() <-chan sandbox.Chunk { return c.output }
+
+func (c *cuttable) Input() io.WriteCloser {
+	_, input := io.Pipe()
+	return input
+}
+
+func (c *cuttable) Wait(ctx context.Context) (exit sandbox.Exit, err error) {
+	select {
+	case <-c.launcher.cut:
+	case <-ctx.Done():
+	}
+	return exit, errors.New("the connection broke")
+}
+
+func (c *cuttable) Signal(context.Context, sandbox.Signal) error { return nil }
+
+func (c *cuttable) Close() error {
+	c.once.Do(func() { close(c.output) })
+	return nil
+}
+
+// hanging is an outbox that does not answer before it is let.
+type hanging struct {
+	deaf
+	asked, let chan struct{}
+	once       sync.Once
+}
+
+func (h *hanging) ReadInput(context.Context, int) (in delegation.Input, refusal *delegation.Refusal, there bool) {
+	return in, nil, false
+}
+
+func (h *hanging) Check() delegation.Reason {
+	h.once.Do(func() { close(h.asked) })
+	<-h.let
+	return ""
+}
+
+// mortal is a sandbox that ends at the first signal.
+type mortal struct {
+	sandbox.Attachment
+	exited chan struct{}
+	once   sync.Once
+}
+
+func (m *mortal) Signal(context.Context, sandbox.Signal) error {
+	m.once.Do(func() { close(m.exited) })
+	return nil
 }
 
 // attended is a run in the journal, with a sandbox that has begun.

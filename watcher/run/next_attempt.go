@@ -8,10 +8,11 @@ import (
 	"torno/internal/journal"
 )
 
-// attemptAgain begins the next attempt of a lost run, if the run's profile allows it and its client still waits. It
+// attemptAgain begins the next attempt of a lost run, if the run's profile allows it, its client still waits and nobody
+// has asked the run to end since it was lost. It
 // reports whether it did. By then the sandbox is proved to be gone. The next attempt goes first in its outbox.
 func (r *runner) attemptAgain(v verdict) bool {
-	if v.reason != delegation.ReasonLost || v.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
+	if v.reason != delegation.ReasonLost || v.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.EndAsked() != "" || r.client.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()

@@ -115,35 +115,50 @@ func (m *Removals) inBackground(launcher sandbox.Launcher, h sandbox.Handle) boo
 // Later removes, in the background, a sandbox that no run waits for. key is the key of the run that it was made for, ""
 // if that is not known. The watcher goes on even if the sandbox cannot be removed.
 func (m *Removals) Later(key string, h sandbox.Handle) {
-	launcher, gone := m.launchers[h.Launcher], make(chan struct{})
+	gone := make(chan struct{})
 	if key != "" {
 		m.removing.Store(key, gone)
 	}
-	free := sync.OnceFunc(func() { close(gone) })
 	m.work.Go(func() {
-		defer free()
-		err := m.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
-			crash.At("recover.removed")
-			err := m.fromLauncher(ctx, launcher, h)
-			if err != nil && m.hasEnded(nil, launcher, h) {
-				free() // its remains are in no run's way
-			}
-			return err
-		})
-		if err != nil {
+		if err := m.insist(h, func() { close(gone) }); err != nil {
 			m.left.Add(1)
 			m.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 		}
 	})
 }
 
-// Now removes a sandbox before anything new begins: its outbox may be served under another name, and a new request may
-// ask for its workspace. If the sandbox cannot be removed at once, it is removed later.
-func (m *Removals) Now(key string, h sandbox.Handle) {
-	crash.At("recover.dropped")
-	if err := m.Once(h); err != nil {
-		m.Later(key, h)
+// WhenDead removes a sandbox in the background, and calls dead as soon as nothing runs in it.
+func (m *Removals) WhenDead(h sandbox.Handle, dead func()) {
+	m.work.Go(func() {
+		if err := m.insist(h, dead); err != nil {
+			m.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+		}
+	})
+}
+
+// insist removes a sandbox, again and again until it is gone or the watcher stops working. It calls dead once, as soon
+// as nothing runs in the sandbox: what remains of it then is in no run's way.
+func (m *Removals) insist(h sandbox.Handle, dead func()) error {
+	launcher, isDead := m.launchers[h.Launcher], sync.OnceFunc(dead)
+	err := m.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
+		crash.At("recover.removed")
+		err := m.fromLauncher(ctx, launcher, h)
+		if err != nil && m.hasEnded(nil, launcher, h) {
+			isDead()
+		}
+		return err
+	})
+	if err == nil {
+		isDead()
 	}
+	return err
+}
+
+// Now removes a sandbox before anything new begins: its outbox may be served under another name, and a new request may
+// ask for its workspace. It returns why the sandbox cannot be removed at once.
+func (m *Removals) Now(h sandbox.Handle) error {
+	crash.At("recover.dropped")
+	return m.Once(h)
 }
 
 // Once removes a sandbox that no run waits for, or returns why that cannot be done now.

@@ -64,7 +64,8 @@ type Run struct {
 
 	ending context.Context // done when the run must end; its cause says why
 	stop   context.CancelCauseFunc
-	hurry  chan struct{} // closed to make the ladder skip to its last rung
+	asked  atomic.Pointer[delegation.Reason] // see EndAsked
+	hurry  chan struct{}                     // closed to make the ladder skip to its last rung
 	rush   sync.Once
 	over   chan struct{} // closed when this watcher is done with the run, see Over
 
@@ -97,6 +98,7 @@ func (r *Run) Stop(ctx context.Context, reason delegation.Reason) {
 
 // End asks the run to end. The first cause wins. End is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) {
+	r.asked.CompareAndSwap(nil, &reason)
 	r.stop(endCause(reason))
 	r.runs.families.look(r.hash)
 }
@@ -119,6 +121,15 @@ func (r *Run) Cause() delegation.Reason {
 	var reason endCause
 	if errors.As(context.Cause(r.ending), &reason) {
 		return delegation.Reason(reason)
+	}
+	return ""
+}
+
+// EndAsked returns the first reason for which the run was asked to end, or "". A reason that comes after the agent's end
+// does not count as its Cause, but a lost run has no other attempt then.
+func (r *Run) EndAsked() delegation.Reason {
+	if asked := r.asked.Load(); asked != nil {
+		return *asked
 	}
 	return ""
 }

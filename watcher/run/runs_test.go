@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"torno/delegation"
+	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
 	"torno/watcher/output"
@@ -27,3 +29,16 @@ func runsOf(t *testing.T) *Runs {
 type deaf struct{ Client }
 
 func (deaf) Live() *output.Live { return &output.Live{} }
+
+func TestAnEndThatComesLateIsAskedAndIsNoCause(t *testing.T) {
+	r := runsOf(t).newRun(Request{}, sandbox.Spec{}, deaf{})
+	if r.EndAsked() != "" {
+		t.Error("somebody has asked already")
+	}
+	r.stop(nil) // its agent has ended
+	r.End(delegation.ReasonOperator)
+	r.End(delegation.ReasonShutdown)
+	if r.Cause() != "" || r.EndAsked() != delegation.ReasonOperator {
+		t.Errorf("the cause is %q, asked was %q", r.Cause(), r.EndAsked())
+	}
+}

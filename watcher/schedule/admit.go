@@ -9,9 +9,11 @@ import (
 	"torno/sandbox"
 )
 
-// Submit takes an admitted run, or returns a refusal. The run starts when every earlier run of its subagent is over.
+// Submit takes an admitted run, or returns a refusal. The run starts when every earlier run of its subagent is over. If
+// ctx ends meanwhile, nobody knows whether the run was taken: it is not refused then, and its record waits for the next
+// watcher.
 func (s *Schedule) Submit(ctx context.Context, t *Ticket) *delegation.Refusal {
-	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal { return s.admit(t) })
+	return inLoop(ctx, s, nil, func() *delegation.Refusal { return s.admit(t) })
 }
 
 func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
@@ -74,7 +76,7 @@ func (s *Schedule) Take(ctx context.Context, t *Ticket) bool {
 // earlier attempt, or all runs, ends this one too.
 func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 	s.do(ctx, func() {
-		reason := earlier.Run.Cause()
+		reason := earlier.Run.EndAsked()
 		if reason == "" && s.closed && s.capacity > 0 {
 			reason = delegation.ReasonShutdown
 		}

@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"torno/delegation"
@@ -26,7 +28,7 @@ type silent struct {
 func (r *silent) Launch()                          { r.queue.launched = append(r.queue.launched, r) }
 func (r *silent) Dismiss(reason delegation.Reason) { r.dismissed = reason }
 func (r *silent) End(reason delegation.Reason)     { r.cause = reason }
-func (r *silent) Cause() delegation.Reason         { return r.cause }
+func (r *silent) EndAsked() delegation.Reason      { return r.cause }
 func (r *silent) Show(int)                         {}
 
 func newQueue(t testing.TB, capacity int) *queue {
@@ -193,4 +195,46 @@ func TestWhatWasAdmittedStaysAdmitted(t *testing.T) {
 	if second.state != inSlot {
 		t.Error("the next run does not start")
 	}
+}
+
+// TestTheNextAttemptOfARunThatIsToEndIsDismissed, whenever its end was asked for.
+func TestTheNextAttemptOfARunThatIsToEndIsDismissed(t *testing.T) {
+	q, ctx := newQueue(t, 1), t.Context()
+	lost, next := q.ask("a", 10, 1), q.run("a", 10, 1)
+	lost.End(delegation.ReasonOperator)
+	q.inTest(func() {
+		q.GoFirst(ctx, &lost.Ticket, &next.Ticket)
+		q.Finished(ctx, &lost.Ticket)
+	})
+	if next.dismissed != delegation.ReasonOperator {
+		t.Errorf("the next attempt was dismissed because of %q", next.dismissed)
+	}
+	after := q.ask("b", 10, 1) // neither slot nor directory is taken any more
+	q.has("when both are over", 1, lost, after)
+}
+
+// leaver is a run whose launch has the watcher stop working.
+type leaver struct {
+	*silent
+	launch func()
+}
+
+func (l *leaver) Launch() { l.launch() }
+
+// TestARunThatIsLaunchedIsNotRefused, although the watcher stops working before it hears of that: one goroutine would
+// carry the run while another one ends it.
+func TestARunThatIsLaunchedIsNotRefused(t *testing.T) {
+	q := newQueue(t, 1)
+	ctx, end := context.WithCancel(t.Context())
+	told := make(chan struct{})
+	r := &leaver{silent: q.run("a", 10, 1), launch: func() { end(); <-told }}
+	r.Run = r
+	looping, stop := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	loop.Go(func() { q.Loop(looping) })
+	defer func() { stop(); loop.Wait() }()
+	if refusal := q.Submit(ctx, &r.Ticket); refusal != nil {
+		t.Errorf("it is refused: %s", refusal.Text)
+	}
+	close(told)
 }

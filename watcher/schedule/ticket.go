@@ -9,11 +9,11 @@ import (
 
 // Run is the run that a ticket stands for. The loop calls its methods, so none may block.
 type Run interface {
-	Launch()                   // the run has a slot and starts
-	Dismiss(delegation.Reason) // the run ends in the queue, without a start
-	End(delegation.Reason)     // asks the run to end
-	Cause() delegation.Reason  // why the run must end, or "" if it may go on
-	Show(position int)         // tells the client its position in the queue
+	Launch()                     // the run has a slot and starts
+	Dismiss(delegation.Reason)   // the run ends in the queue, without a start
+	End(delegation.Reason)       // asks the run to end
+	EndAsked() delegation.Reason // the first reason for which the run was asked to end, also after its end; or ""
+	Show(position int)           // tells the client its position in the queue
 }
 
 // Subject is a subagent of an outbox. It can have one run at a time.

@@ -1,0 +1,71 @@
+package approvals
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"torno/internal/approval"
+)
+
+// waits knows how long a run's clock has stood still. It has a lock of its own, which nobody holds during a call to the
+// journal: if the disk hangs, the run's time goes on.
+type waits struct {
+	mu    sync.Mutex
+	since func() (time.Duration, bool) // as in a Desk
+	all   []approval.Approval          // the questions that the policy did not decide, by number
+}
+
+func (w *waits) begin(since func() (time.Duration, bool)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since = since
+}
+
+// note notes a question, or what has become of it.
+func (w *waits) note(a approval.Approval) {
+	if a.By == approval.ByPolicy {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, there := w.find(a.Number)
+	if there {
+		w.all[at] = a
+	} else {
+		w.all = slices.Insert(w.all, at, a)
+	}
+}
+
+// forget forgets a question that was not recorded.
+func (w *waits) forget(number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at, there := w.find(number); there {
+		w.all = slices.Delete(w.all, at, at+1)
+	}
+}
+
+func (w *waits) find(number int) (int, bool) {
+	return slices.BinarySearchFunc(w.all, number, func(a approval.Approval, n int) int { return cmp.Compare(a.Number, n) })
+}
+
+// paused returns how long the clock has stood still, up to a time since the run's release.
+func (w *waits) paused(limit, now time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return approval.Paused(w.all, limit, now)
+}
+
+// now returns the time since the release, or 0 if it is not known.
+func (w *waits) now() time.Duration {
+	w.mu.Lock()
+	since := w.since
+	w.mu.Unlock()
+	if since == nil {
+		return 0
+	}
+	now, _ := since()
+	return now
+}
