@@ -170,10 +170,12 @@ func (r *Run) removeCurrent() error {
 	if missing != nil && !errors.Is(missing, ErrGone) {
 		return missing
 	}
+	names := []string{delegation.ResponseName(r.id), delegation.CancelName(r.id), delegation.StatusName(r.id)}
+	if missing == nil { // where none was, another client may have put one by now
+		names = slices.Insert(names, 0, delegation.RequestName(r.id))
+	}
 	var err error
-	for _, name := range []string{
-		delegation.RequestName(r.id), delegation.ResponseName(r.id), delegation.CancelName(r.id), delegation.StatusName(r.id),
-	} {
+	for _, name := range names {
 		err = errors.Join(err, r.m.dir.Remove(name))
 	}
 	return cmp.Or(err, missing)

@@ -95,17 +95,24 @@ func (r *Run) makeWorkspace() (fresh bool, err error) {
 }
 
 // dropWorkspace removes the default workspace that this run has just made, unless another client has asked for a child
-// in it meanwhile.
+// in it meanwhile. It renames the workspace first, because a large one is not removed in a moment.
 func (r *Run) dropWorkspace() error {
-	if there, err := r.m.dir.Stat(delegation.RequestName(r.id)); err == nil && there.Mode.IsRegular() {
-		return nil
-	}
 	place, err := r.m.place()
 	if err != nil {
 		return err
 	}
 	defer place.Close()
-	return place.RemoveAll(r.ID())
+	aside := fillingPrefix + randomHex(8) // if this client is killed, another one removes it
+	err = r.m.alone(func() error {
+		if there, err := r.m.dir.Stat(delegation.RequestName(r.id)); err == nil && there.Mode.IsRegular() {
+			return nil
+		}
+		return place.Rename(r.ID(), aside)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, place.RemoveAll(aside))
 }
 
 // again calls a function with the workspace in which the child will go on. If the host has yet to make it, there is

@@ -98,7 +98,9 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		session := request.GetSession().ID()
 		s.forgetSessions(session)
-		s.children.noteHeard(session)
+		if !strings.HasPrefix(method, "notifications/") { // a client may drop the answer to what it cancels
+			s.children.noteHeard(session)
+		}
 		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {
 			return s.trouble(s.set.unknown(call.Params.Name)).result(), nil
 		}
