@@ -14,15 +14,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/retry"
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// accept accepts watchers until the listener is closed.
+// accept accepts watchers until the listener is closed. What fails for a moment, because the machine is short of files or
+// memory, is tried again.
 func (k *keeper) accept(ctx context.Context) {
 	for {
 		conn, err := k.listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil {
+			_ = retry.Pause(context.WithoutCancel(ctx), shortage)
+			continue
 		}
 		k.serving.Go(func() {
 			if attend := k.greet(ctx, conn, false); attend != nil {
@@ -31,6 +37,9 @@ func (k *keeper) accept(ctx context.Context) {
 		})
 	}
 }
+
+// shortage is how long the keeper waits before it accepts again.
+const shortage = 100 * time.Millisecond
 
 // These constants bound a watcher's first line: the progress that it has, or one of the words below.
 const (
