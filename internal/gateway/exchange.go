@@ -117,9 +117,7 @@ func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 		reserve, err = x.close(waiting, bound, err)
 	}
 	stop()
-	x.record = x.door.record.begin(Record{
-		Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path, Request: string(x.route.Body),
-	})
+	x.record = x.door.record.begin(Record{Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path}, x.route.Body)
 	switch {
 	case ctx.Err() != nil:
 		x.event.Code = x.gone()

@@ -18,6 +18,7 @@ import (
 const (
 	maxRecord  = 64 << 20 // bytes for one door
 	maxRecords = 1 << 30  // bytes for all doors; above it the oldest records are removed
+	maxPart    = 64 << 10 // bytes of a request in one line: JSON can make six of each
 )
 
 const recordSuffix = ".jsonl"
@@ -30,7 +31,7 @@ type Record struct {
 	Model    string    `json:"model,omitempty"`
 	Method   string    `json:"method,omitempty"`
 	Path     string    `json:"path,omitempty"`
-	Request  string    `json:"request,omitempty"` // the body, as sent to the upstream
+	Request  string    `json:"request,omitempty"` // the body, or a part of it, as sent to the upstream
 	Answer   string    `json:"answer,omitempty"`  // a part of the answer, as sent to the child
 	Status   int       `json:"status,omitempty"`  // in the last line of an exchange
 	Code     string    `json:"code,omitempty"`    // in the last line of an exchange, as in Event
@@ -97,8 +98,9 @@ func makeRoom(dir string, most int64, stays func(id string) bool) error {
 	return nil
 }
 
-// begin records a request and returns the number of its exchange. A nil recorder records nothing.
-func (r *recorder) begin(line Record) int {
+// begin records a request and returns the number of its exchange. A large body takes several lines. A nil recorder
+// records nothing.
+func (r *recorder) begin(line Record, body []byte) int {
 	if r == nil {
 		return 0
 	}
@@ -106,8 +108,29 @@ func (r *recorder) begin(line Record) int {
 	defer r.mu.Unlock()
 	r.exchanges++
 	line.Exchange = r.exchanges
-	r.write(line)
+	for first := true; first || len(body) > 0; first = false {
+		part := body
+		if len(body) > maxPart {
+			part = wholeCharacters(body[:maxPart])
+		}
+		line.Request, body = string(part), body[len(part):]
+		r.write(line)
+		line = Record{Exchange: line.Exchange}
+	}
 	return line.Exchange
+}
+
+// wholeCharacters cuts a character off that has only begun.
+func wholeCharacters(text []byte) []byte {
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if utf8.RuneStart(text[len(text)-back]) {
+			if !utf8.FullRune(text[len(text)-back:]) {
+				return text[:len(text)-back]
+			}
+			break
+		}
+	}
+	return text
 }
 
 func (r *recorder) note(line Record) {
@@ -158,17 +181,9 @@ type answers struct {
 
 func (a *answers) Write(p []byte) (int, error) {
 	text := append(a.rest, p...)
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if utf8.RuneStart(text[len(text)-back]) {
-			if !utf8.FullRune(text[len(text)-back:]) {
-				whole = len(text) - back
-			}
-			break
-		}
-	}
-	a.record.note(Record{Exchange: a.exchange, Answer: string(text[:whole])})
-	a.rest = append([]byte(nil), text[whole:]...)
+	whole := wholeCharacters(text)
+	a.record.note(Record{Exchange: a.exchange, Answer: string(whole)})
+	a.rest = slices.Clone(text[len(whole):])
 	return a.to.Write(p)
 }
 

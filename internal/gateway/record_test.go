@@ -88,7 +88,7 @@ func TestARecordIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.left = 1000
-	n := r.begin(Record{Request: strings.Repeat("a", 600)})
+	n := r.begin(Record{}, []byte(strings.Repeat("a", 600)))
 	out := &answers{to: io.Discard, record: r, exchange: n}
 	for range 3 {
 		if _, err := out.Write([]byte(strings.Repeat("b", 300))); err != nil {
@@ -146,7 +146,7 @@ func TestACharacterIsRecordedWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		var passed strings.Builder
-		out := &answers{to: &passed, record: r, exchange: r.begin(Record{})}
+		out := &answers{to: &passed, record: r, exchange: r.begin(Record{}, nil)}
 		for _, part := range []string{text[:at], text[at:]} {
 			if _, err := out.Write([]byte(part)); err != nil {
 				t.Fatal(err)
@@ -167,5 +167,39 @@ func TestACharacterIsRecordedWhole(t *testing.T) {
 		if passed.String() != text || said != strings.ToValidUTF8(text, "\ufffd") {
 			t.Errorf("cut at %d: passed %q, recorded %q", at, passed.String(), said)
 		}
+	}
+}
+
+// TestALargeRequestIsRecordedInParts, so that a body of which JSON makes six times as much takes little memory.
+func TestALargeRequestIsRecordedInParts(t *testing.T) {
+	dir := t.TempDir()
+	r, err := newRecorder(dir, "door", func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte(strings.Repeat("<ü>", 1<<20))
+	if n := r.begin(Record{Model: "m"}, body); n != 1 {
+		t.Errorf("it is exchange %d", n)
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "door"+recordSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole strings.Builder
+	for i, line := range linesOf(t, string(text)) {
+		if len(line.Request) > maxPart || line.Exchange != 1 || (line.Model == "m") != (i == 0) {
+			t.Fatalf("line %d has %d bytes of exchange %d of %q", i, len(line.Request), line.Exchange, line.Model)
+		}
+		whole.WriteString(line.Request)
+	}
+	if whole.String() != string(body) {
+		t.Errorf("%d bytes of %d were recorded", whole.Len(), len(body))
+	}
+	var none *recorder
+	if n := testing.AllocsPerRun(10, func() { none.begin(Record{}, body) }); n > 0 {
+		t.Errorf("where nothing is recorded, a request is copied %v times", n)
 	}
 }

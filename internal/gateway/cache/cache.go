@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -49,6 +50,8 @@ type entry struct {
 	name     string
 	size     int64
 	verified fs.FileInfo // of the file when its content was last known to be right; nil if it was not read yet
+	readers  int         // how many have the file open
+	removed  bool        // its name is gone; its bytes stay on the disk until the last reader has closed it
 }
 
 // Open opens a directory that may hold most bytes, and creates it if necessary. It removes drafts that an earlier
@@ -87,19 +90,23 @@ func Open(dir string, most int64) (*Cache, error) {
 	return c, nil
 }
 
-// makeRoom removes the least recently used files until n more bytes fit. The caller has locked the cache, or has not
-// shared it yet.
+// makeRoom removes the least recently used files until n more bytes fit. It passes over files that somebody reads: they
+// would give no room yet. The caller has locked the cache, or has not shared it yet.
 func (c *Cache) makeRoom(n int64) bool {
-	for c.used+n > c.most {
-		oldest := c.order.Back()
-		if oldest == nil || !c.remove(oldest) {
+	for at := c.order.Back(); c.used+n > c.most; {
+		if at == nil {
+			return false
+		}
+		oldest := at
+		at = at.Prev()
+		if oldest.Value.(*entry).readers == 0 && !c.remove(oldest) {
 			return false
 		}
 	}
 	return true
 }
 
-// remove removes a kept file. The caller has locked the cache.
+// remove removes a kept file. Its bytes count until nobody reads it any more. The caller has locked the cache.
 func (c *Cache) remove(at *list.Element) bool {
 	e := at.Value.(*entry)
 	if err := os.Remove(filepath.Join(c.dir, e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -107,8 +114,34 @@ func (c *Cache) remove(at *list.Element) bool {
 	}
 	c.order.Remove(at)
 	delete(c.kept, e.name)
-	c.used -= e.size
+	if e.removed = true; e.readers == 0 {
+		c.used -= e.size
+	}
 	return true
+}
+
+// open opens a kept file, and counts its reader until closed is called. It returns nil if there is no such file.
+func (c *Cache) open(name string) (file *os.File, closed func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.kept[name]
+	if at == nil {
+		return nil, nil
+	}
+	file, err := os.OpenFile(filepath.Join(c.dir, name), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		c.remove(at)
+		return nil, nil
+	}
+	e := at.Value.(*entry)
+	e.readers++
+	return file, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if e.readers--; e.readers == 0 && e.removed {
+			c.used -= e.size
+		}
+	}
 }
 
 // take reserves room for n bytes of a draft. It returns false if they do not fit.
@@ -177,10 +210,4 @@ func (c *Cache) drop(name string) {
 	if at := c.kept[name]; at != nil {
 		c.remove(at)
 	}
-}
-
-func (c *Cache) has(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kept[name] != nil
 }

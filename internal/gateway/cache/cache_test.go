@@ -51,6 +51,35 @@ func (c *Cache) found(t *testing.T, k Key) string {
 	return string(text)
 }
 
+// TestWhatIsReadCounts: a child reads kept files slowly, so that each keeps its bytes on the disk although its name is gone.
+func TestWhatIsReadCounts(t *testing.T) {
+	c := opened(t, t.TempDir(), 5*maxHead)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(c.put(t, "a", 2*maxHead))
+	slow := c.Find(t.Context(), t.Context(), Key{Address: "a"})
+	if err := c.put(t, "b", 2*maxHead); !errors.Is(err, errFull) {
+		t.Errorf("another file is kept beside one that is still read: %v", err)
+	}
+	if c.found(t, Key{Address: "a"}) == "" {
+		t.Error("a file is removed that gives no room")
+	}
+	c.drop(Key{Address: "a"}.name())
+	if err := c.put(t, "b", 2*maxHead); !errors.Is(err, errFull) {
+		t.Errorf("another file is kept beside one that is still read, and has no name any more: %v", err)
+	}
+	must(slow.Close())
+	must(c.put(t, "b", 2*maxHead))
+	must(c.put(t, "c", 2*maxHead))
+	if c.used != 3*maxHead || c.found(t, Key{Address: "c"}) == "" || c.found(t, Key{Address: "b"}) != "" {
+		t.Errorf("%d bytes count for one file of %d", c.used, 3*maxHead)
+	}
+}
+
 // TestAFileIsReadOnce as long as nothing writes to it: a child asks for a large file again and again, and gives up each time.
 func TestAFileIsReadOnce(t *testing.T) {
 	dir := t.TempDir()

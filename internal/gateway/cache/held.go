@@ -11,8 +11,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
-	"syscall"
 )
 
 // head is the first line of a kept file. It describes the content that follows.
@@ -27,38 +25,40 @@ const maxHead = 4 << 10
 
 // Held is a kept file, open at its first byte.
 type Held struct {
-	Type string
-	Size int64
-	file *os.File
+	Type   string
+	Size   int64
+	file   *os.File
+	closed func() // tells the cache
 }
 
 func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
 
-// Close closes the file. Until then it stays readable, even if it is removed meanwhile.
-func (h *Held) Close() error { return h.file.Close() }
+// Close closes the file. Until then it stays readable, even if it is removed meanwhile, and its bytes count.
+func (h *Held) Close() error {
+	defer h.closed()
+	return h.file.Close()
+}
 
 // Find opens a file and verifies that it is as it was kept. It returns nil if there is no such file. ctx ends with the
 // child's request, and then Find no longer waits for its turn to read the file. reading ends later, and then Find no longer
 // reads.
 func (c *Cache) Find(ctx, reading context.Context, key Key) *Held {
 	name := key.name()
-	if !c.has(name) {
-		return nil
-	}
-	file, err := os.OpenFile(filepath.Join(c.dir, name), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		c.drop(name)
+	file, closed := c.open(name)
+	if file == nil {
 		return nil
 	}
 	held, err := c.verified(ctx, reading, name, file, key.Digest)
 	if err != nil {
 		file.Close()
+		closed()
 		if ctx.Err() == nil && reading.Err() == nil {
 			c.drop(name)
 		}
 		return nil
 	}
 	c.touch(name, file)
+	held.closed = closed
 	return held
 }
 

@@ -3,6 +3,7 @@ package registry
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"mime"
 	"net/url"
@@ -138,7 +139,7 @@ func hexadecimal(algorithm, text string) cache.Digest {
 // link matches a link with a digest on a page of PyPI: <a href="https://…/x.whl#sha256=…">.
 var link = regexp.MustCompile(`href="([^"#<>]{1,1000})#(sha256|sha512)=([0-9a-f]{64,128})"`)
 
-// maxLink is longer than any link that matches.
+// maxLink is longer than any link that matches. No page is searched again before it has brought so much more.
 const maxLink = 8 << 10
 
 // pypiHTML finds links, also if the page arrives cut in the middle of one. It searches only when the page has brought
@@ -146,7 +147,7 @@ const maxLink = 8 << 10
 func pypiHTML(page io.Reader, told Told) {
 	window := make([]byte, 0, 64<<10)
 	for {
-		n, err := io.ReadAtLeast(page, window[len(window):cap(window)], maxLink)
+		n, err := calm{page}.Read(window[len(window):cap(window)])
 		window = window[:len(window)+n]
 		end := 0
 		for _, at := range link.FindAllSubmatchIndex(window, -1) {
@@ -159,6 +160,18 @@ func pypiHTML(page io.Reader, told Told) {
 			return
 		}
 	}
+}
+
+// calm reads as much as there is room for, up to maxLink. So a page that arrives byte by byte is looked at no more often
+// than another: json.Decoder looks at all blanks again after each read.
+type calm struct{ page io.Reader }
+
+func (c calm) Read(p []byte) (int, error) {
+	n, err := io.ReadAtLeast(c.page, p, min(len(p), maxLink))
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // unescape undoes the only escape that addresses need in HTML.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/internal/gateway/cache"
 )
@@ -171,5 +172,27 @@ func TestAPageInDrops(t *testing.T) {
 	pypiHTML(page, func(address string, _ cache.Digest) { told = append(told, address) })
 	if page.times > most || !slices.Equal(told, []string{address}) {
 		t.Errorf("searched %d times, and %d are enough; told %q", page.times, most, told)
+	}
+}
+
+// TestBlanksInDrops: a page of JSON that consists of blanks is not looked at anew for each of them.
+func TestBlanksInDrops(t *testing.T) {
+	text := "{" + strings.Repeat(" ", 1<<18) + `"files":[{"url":"https://a/b.whl","hashes":{"sha256":"` + strings.Repeat("ab", 32) + `"}}]}`
+	fastest := func(page func() io.Reader) time.Duration {
+		best := time.Hour
+		for range 3 {
+			begin, told := time.Now(), 0
+			pypiJSON(page(), func(string, cache.Digest) { told++ })
+			best = min(best, time.Since(begin))
+			if told != 1 {
+				t.Errorf("%d files are told", told)
+			}
+		}
+		return best
+	}
+	whole := fastest(func() io.Reader { return strings.NewReader(text) })
+	drops := fastest(func() io.Reader { return &drops{page: []byte(text)} })
+	if drops > 200*whole { // without calm it is 20,000 times as long
+		t.Errorf("in drops it takes %s, and whole %s", drops, whole)
 	}
 }

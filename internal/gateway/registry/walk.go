@@ -16,7 +16,7 @@ const (
 // both with the path of names that leads there. It returns when the page ends, is not JSON, or has a longer text than
 // maxToken.
 func walk(page io.Reader, each func(path []string, value string), ends func(path []string)) {
-	left := &io.LimitedReader{R: page}
+	left := &io.LimitedReader{R: calm{page}}
 	in := json.NewDecoder(left)
 	var path []string  // the names above, and the name whose value comes next
 	var lists []bool   // true for each open list, false for each open object
