@@ -230,7 +230,9 @@ func (rec *recovery) settleUnconfigured(ctx context.Context, record journal.Run,
 		rec.runs.Removals.Later(record.Key, h) // nothing ran in it
 	} else if there {
 		if err := rec.runs.Removals.Now(h); err != nil {
-			rec.endWhenDead(ctx, newUnserved(record, nil), h, journal.Change{Reason: delegation.ReasonOperator}, err)
+			u := newUnserved(record, nil)
+			rec.reserveUntilDead(ctx, u, h, journal.Change{Reason: delegation.ReasonOperator}, err)
+			rec.unserved.add(u)
 			return nil
 		}
 	}

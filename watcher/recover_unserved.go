@@ -13,10 +13,11 @@ import (
 
 // keepUnserved keeps a run as it is while its outbox's directory is missing, because its client may still wait. The
 // workspace stays reserved. There are two exceptions: keepUnserved removes a sandbox if nothing ever ran there or its
-// run has ended, and it ends a run that an operator has cancelled meanwhile.
+// run has ended, and it ends a run that was already being ended. It lists the run at last: an operator may end what is
+// listed.
 func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := newUnserved(record, box)
-	rec.unserved.add(u)
+	defer rec.unserved.add(u)
 	switch {
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
 		u.over.Store(record.State == delegation.StateEnded)
@@ -32,7 +33,7 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 	}
 	if record.Ending != nil && h.State != sandbox.HandleUncertain {
 		if err := rec.runs.Removals.Now(h); err != nil {
-			rec.endWhenDead(ctx, u, h, record.Ending.Change(), err)
+			rec.reserveUntilDead(ctx, u, h, record.Ending.Change(), err)
 			return nil
 		}
 		return rec.endAside(ctx, u, record.Ending.Change())
@@ -44,15 +45,11 @@ func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, recor
 	return nil
 }
 
-// endWhenDead has the sandbox of a run removed that is to end and whose outbox is not served. Until nothing runs in the
-// sandbox, the run keeps its workspace.
-func (rec *recovery) endWhenDead(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change, why error) {
+// reserveUntilDead keeps the workspace of a run that is to end, until nothing runs in its sandbox.
+func (rec *recovery) reserveUntilDead(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change, why error) {
 	rec.log.Warn("a run that is to end keeps its place until its sandbox can be removed", "outbox", u.record.Outbox, "run", u.record.Key, "sandbox", h.ID, "error", why)
-	rec.runs.Removals.CountLeft(1)
-	u.handle, u.ticket = h, reservation(u.record)
+	u.handle, u.ticket, u.end = h, reservation(u.record), &end
 	rec.schedule.Reserve(ctx, u.ticket)
-	rec.unserved.add(u)
-	rec.runs.Removals.WhenDead(h, func() { rec.unserved.endDead(u, end) })
 }
 
 // endAside ends a run that was already being ended and whose sandbox is dead. Its client is answered when the directory

@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,16 +20,17 @@ import (
 )
 
 // unserved is a run that has not ended, or is not answered, and whose outbox is not served: the outbox's name leads to
-// another directory, or the run is stranded and its outbox is no longer in the configuration. No goroutine carries the
-// run. An operator can still end it or give it up.
+// another directory, or the outbox is no longer in the configuration and the run is stranded, or is to end while its
+// sandbox cannot be removed. No goroutine carries the run. An operator can still end it or give it up.
 type unserved struct {
 	record journal.Run
 	box    *outbox.Outbox   // the outbox whose directory is missing; nil if it is not in the configuration
 	ticket *schedule.Ticket // reserves the workspace and the subagent; nil without a sandbox
 	handle sandbox.Handle   // the run's sandbox; zero if the site that answers has none
 	why    error            // why the run is stranded; nil if it is not
+	end    *journal.Change  // its end, as soon as nothing runs in its sandbox; nil if it is not to end
 
-	turn chan struct{} // lets one operator at a time end the run
+	turn chan struct{} // lets one at a time end the run
 	over atomic.Bool
 }
 
@@ -66,7 +66,13 @@ type unservedRuns struct {
 	life      context.Context // done when the watcher stops working
 }
 
-func (all *unservedRuns) add(u *unserved) { all.of.Store(u.record.Key, u) }
+// add lists a run. If the run is to end, add has its sandbox removed.
+func (all *unservedRuns) add(u *unserved) {
+	all.of.Store(u.record.Key, u)
+	if u.end != nil {
+		all.runs.Removals.WhenDead(u.handle, func() { all.endDead(u) })
+	}
+}
 
 // run returns the unserved run with this key, or nil.
 func (all *unservedRuns) run(key string) *unserved {
@@ -83,6 +89,8 @@ func (all *unservedRuns) why(key string) string {
 	switch {
 	case u == nil || u.over.Load():
 		return ""
+	case u.end != nil:
+		return "its outbox is not served, and it ends when its sandbox can be removed"
 	case u.box == nil:
 		return "its outbox is not in the configuration"
 	case u.handle.ID != "":
@@ -122,16 +130,22 @@ func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 	return all.end(all.life, u, change)
 }
 
-// endDead ends an unserved run that is to end and whose sandbox is dead now.
-func (all *unservedRuns) endDead(u *unserved, change journal.Change) {
-	giveBack, err := u.take(all.life)
-	if err != nil {
-		return // an operator was quicker, or the watcher stops
-	}
-	defer giveBack()
-	change.Ended = cmp.Or(change.Ended, time.Now())
-	if err := all.end(all.life, u, change); err != nil {
-		all.log.Error("the journal did not record the end of a run whose outbox is not served; the next start records it", "run", u.record.Key, "error", err)
+// endDead ends an unserved run that is to end and whose sandbox is dead now. It tries until the journal takes the end.
+func (all *unservedRuns) endDead(u *unserved) {
+	for try := 1; ; try++ {
+		giveBack, err := u.take(all.life)
+		if err != nil {
+			return // an operator was quicker, or the watcher stops
+		}
+		end := *u.end
+		end.Ended = time.Now()
+		err = all.end(all.life, u, end)
+		giveBack()
+		if err == nil {
+			return
+		}
+		retry.Warn(all.log, "record the end of a run whose outbox is not served", try, err)
+		_ = retry.Pause(all.life, retry.Backoff(try))
 	}
 }
 
@@ -165,13 +179,13 @@ func (all *unservedRuns) end(ctx context.Context, u *unserved, change journal.Ch
 		}
 	}
 	u.over.Store(true)
-	all.of.Delete(u.record.Key)
 	if u.ticket != nil {
 		all.schedule.Finished(ctx, u.ticket)
 	}
-	if u.handle.ID != "" {
+	if u.handle.ID != "" && u.end == nil { // WhenDead counts those that are to end
 		all.runs.Removals.CountLeft(-1)
 	}
+	all.of.Delete(u.record.Key)
 	return nil
 }
 

@@ -85,6 +85,7 @@ func TestARunThatCannotBeEndedAsideKeepsItsPlace(t *testing.T) {
 	d, s := newSticky(t, func(c *Config) { c.MaxRunning, c.Timing.Terminate = 4, patience }) // until the watcher is gone
 	running := d.submit(ask{id: "running", task: "ignore-term"})
 	d.started(running)
+	key := d.latest("running").Key
 	d.touch("cancel_running")
 	d.eventually("the journal knows why it is ended", func() bool { return d.latest("running").Ending != nil })
 	d.crash()
@@ -97,6 +98,7 @@ func TestARunThatCannotBeEndedAsideKeepsItsPlace(t *testing.T) {
 		r := d.latest("running")
 		return r.State == delegation.StateEnded && r.Reason == delegation.ReasonCancelled
 	})
+	d.holdsNoPlace(key)
 	d.isFree(second, in)
 	d.comeBack()
 	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
@@ -115,8 +117,29 @@ func TestADeadSandboxThatIsEndedAsideHoldsNoPlace(t *testing.T) {
 	d.world.After(sandboxtest.OpWait, nil)
 	d.crash(func() { close(never) })
 	second := d.leaveAway()
+	d.holdsNoPlace(d.latest("running").Key)
 	d.isFree(second, filepath.Join(d.outbox+".real", "workspaces", "running"))
 	s.stuck.Store(false)
+	d.comeBack()
+	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.empty()
+}
+
+// TestARunIsListedWhenItIsComplete: an operator asks for its end while a starting watcher still removes its sandbox.
+func TestARunIsListedWhenItIsComplete(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Timing.Terminate = patience }) // until the watcher is gone
+	running := d.submit(ask{id: "running", task: "ignore-term"})
+	d.started(running)
+	d.touch("cancel_running")
+	d.eventually("the journal knows why it is ended", func() bool { return d.latest("running").Ending != nil })
+	d.crash()
+	d.config.Timing.Terminate = d.config.Timing.Interrupt
+	var asked error
+	d.world.Before(sandboxtest.OpRemove, sync.OnceFunc(func() { _, asked = d.operator().Cancel(t0(), "running") }))
+	d.leaveAway()
+	if !errors.Is(asked, control.ErrUntaken) {
+		t.Errorf("the operator is told %v", asked)
+	}
 	d.comeBack()
 	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	d.empty()
@@ -139,7 +162,14 @@ func TestARunOfAnOutboxThatIsNotServedAnyMoreKeepsItsPlace(t *testing.T) {
 		r := d.latest("running")
 		return r.State == delegation.StateEnded && r.Reason == delegation.ReasonOperator
 	})
+	d.holdsNoPlace(d.latest("running").Key)
 	d.isFree(second, running.workspace)
+}
+
+// holdsNoPlace waits until a run without a watcher has none.
+func (d *desk) holdsNoPlace(key string) {
+	d.Helper()
+	d.eventually("it holds no place", func() bool { return d.watcher.unserved.run(key) == nil })
 }
 
 // isBusy checks that nobody gets a workspace, and isFree that somebody does.

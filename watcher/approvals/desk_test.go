@@ -407,6 +407,13 @@ func TestAJournalThatDoesNotTakeIt(t *testing.T) {
 	r.wantDue()
 	r.ask("b", "go test")
 	r.wantDue("-b")
+	other := newRig(t)
+	other.journal.Close()
+	other.ask("c", "rm c")
+	other.wantDue("-c")
+	if paused := other.Paused(time.Minute); paused != 0 {
+		t.Errorf("the clock stood still for %s", paused)
+	}
 }
 
 // heldJournal holds each question and decision until it is let.

@@ -119,6 +119,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
 		d.waits.forget(a.Number)
+		notify(d.changed) // the run has less time than it seemed
 		d.Log.Error("the journal did not record a question; the watcher denies it", "run", d.Run, "error", err)
 		d.refuse(ask, call, "the journal cannot record it")
 		return

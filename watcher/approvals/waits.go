@@ -28,6 +28,7 @@ func (w *waits) note(a approval.Approval) {
 	if a.By == approval.ByPolicy {
 		return
 	}
+	a.Preview = "" // only its times are needed
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at, there := w.find(a.Number)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"sync"
 	"time"
 
 	"torno/delegation"
@@ -26,17 +25,28 @@ func (s *scan) input(name string) {
 // looks rests for each look at an input that is not whole. A parent can have its runs look as often as it likes, by
 // touching the file.
 type looks struct {
-	mu    sync.Mutex // all runs of an outbox share one half of a core
+	turn  chan struct{} // all runs of an outbox share one half of a core; a run that rests has the turn
 	share limit.Share
 }
 
-// leastLook is the least work that is counted for a look.
-const leastLook = 5 * time.Millisecond
+func newLooks() looks {
+	return looks{turn: make(chan struct{}, 1), share: limit.Share{Of: eventShare, Longest: limit.LongestRest}}
+}
+
+// The work that is counted for a look lies between leastLook and mostLook. A process that was frozen has not worked.
+const (
+	leastLook = 5 * time.Millisecond
+	mostLook  = time.Second
+)
 
 func (l *looks) rest(ctx context.Context, work time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.share.Pause(ctx, max(work, leastLook))
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-l.turn }()
+	l.share.Pause(ctx, min(max(work, leastLook), mostLook))
 }
 
 // ReadInput reads input n of the run. there is false if no such file is there, or if the file may still be being

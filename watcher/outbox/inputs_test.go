@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,5 +43,25 @@ func TestAnInputThatIsNeverWhole(t *testing.T) {
 		if _, refusal, there := a.ReadInput(t.Context(), 1); !there || refusal == nil {
 			t.Error("it is not refused when it has settled")
 		}
+	})
+}
+
+// TestALookThatStoodStillIsNoDebt: the process was frozen for a day in the middle of a look; and a run that ends does not
+// wait for the rest of another one.
+func TestALookThatStoodStillIsNoDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLooks()
+		begin := time.Now()
+		l.rest(t.Context(), 24*time.Hour)
+		for range 3 {
+			l.rest(t.Context(), 0)
+		}
+		if took := time.Since(begin); took > 3*mostLook {
+			t.Errorf("it rested for %s", took)
+		}
+		l.turn <- struct{}{}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		l.rest(ended, 0)
 	})
 }

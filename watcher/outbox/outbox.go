@@ -16,7 +16,6 @@ import (
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox/compile"
-	"torno/watcher/limit"
 	"torno/watcher/notice"
 	"torno/watcher/outbox/identity"
 	"torno/watcher/workspace"
@@ -212,7 +211,7 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
 	box.seen = make(chan struct{})
-	box.looks.share = limit.Share{Of: eventShare, Longest: limit.LongestRest}
+	box.looks = newLooks()
 	box.Claim.Remade = settings.Remade
 	return box
 }

@@ -146,7 +146,8 @@ func (a *attendance) lateStart() {
 func (a *attendance) join() {
 	joined := make(chan struct{})
 	a.r.runs.carried.Go(func() { a.work.Wait(); close(joined) })
-	for try, removed := 1, false; ; try++ {
+	noted, removed := false, false
+	for try := 1; ; try++ {
 		again := time.NewTimer(retry.Backoff(try))
 		select {
 		case <-joined:
@@ -154,14 +155,19 @@ func (a *attendance) join() {
 			return
 		case <-again.C:
 		}
-		if !removed && a.broke() && a.r.overdue() && a.r.noteEnding() {
-			removed = a.r.runs.Removals.remove(a.held, a.r.launcher, a.r.handle) == nil
+		if removed || !a.hasBroken() || !a.r.overdue() {
+			continue
+		}
+		if noted = noted || a.r.noteEnding(); noted {
+			err := a.r.runs.Removals.remove(a.held, a.r.launcher, a.r.handle)
+			removed = err == nil
+			a.r.log.Error("a sandbox cannot be watched while a disk hangs; removing it", "run", a.r.hash, "try", try, "error", err)
 		}
 	}
 }
 
-// broke reports whether the attachment to a released sandbox broke off, on the site that has the sandbox.
-func (a *attendance) broke() bool {
+// hasBroken reports whether the attachment to a released sandbox broke off, on the site that has the sandbox.
+func (a *attendance) hasBroken() bool {
 	select {
 	case <-a.exited:
 		return a.err != nil && !errors.Is(a.err, sandbox.ErrOtherSite) && a.r.Standing().Phase.IsReleased()
@@ -232,7 +238,9 @@ func (a *attendance) watch() {
 			a.noteStart(at)
 			poke(a.running)
 		case <-a.paused:
-			a.resetLimit(limit)
+			if !a.resetLimit(limit) && !a.r.Standing().Started.IsZero() {
+				a.tooLong()
+			}
 		case <-limit.C:
 			if limit.Rings() && !a.resetLimit(limit) {
 				a.tooLong()
@@ -299,7 +307,7 @@ func (a *attendance) resetLimit(limit *boot.Alarm) bool {
 	if len(now.Approvals) > 0 {
 		left = max(left, pollEvery) // the limit is set again after every change
 	}
-	limit.Set(left)
+	limit.Set(max(left, time.Millisecond)) // its clock may stand still already, before record has shown why
 	return true
 }
 

@@ -127,12 +127,16 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 	})
 }
 
-// WhenDead removes a sandbox in the background, and calls dead as soon as nothing runs in it.
+// WhenDead removes a sandbox in the background, and has dead called as soon as nothing runs in it.
 func (m *Removals) WhenDead(h sandbox.Handle, dead func()) {
+	m.left.Add(1)
 	m.work.Go(func() {
-		if err := m.insist(h, dead); err != nil {
+		err := m.insist(h, func() { m.work.Go(dead) })
+		if err != nil {
 			m.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+			return
 		}
+		m.left.Add(-1)
 	})
 }
 

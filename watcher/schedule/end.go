@@ -12,6 +12,9 @@ func (s *Schedule) Stop(ctx context.Context, t *Ticket, reason delegation.Reason
 }
 
 func (s *Schedule) end(t *Ticket, reason delegation.Reason) {
+	for t.nextAttempt != nil { // who asks may not know of it yet
+		t = t.nextAttempt
+	}
 	if t.state != inQueue {
 		t.Run.End(reason)
 		return

@@ -209,8 +209,17 @@ func TestTheNextAttemptOfARunThatIsToEndIsDismissed(t *testing.T) {
 	if next.dismissed != delegation.ReasonOperator {
 		t.Errorf("the next attempt was dismissed because of %q", next.dismissed)
 	}
+	again, third := q.ask("c", 20, 1), q.run("c", 20, 1)
+	q.inTest(func() {
+		q.GoFirst(ctx, &again.Ticket, &third.Ticket)
+		q.Stop(ctx, &again.Ticket, delegation.ReasonSuperseded) // who asks knows of the earlier attempt only
+		q.Finished(ctx, &again.Ticket)
+	})
+	if third.dismissed != delegation.ReasonSuperseded {
+		t.Errorf("an attempt that had just been handed on to was dismissed because of %q", third.dismissed)
+	}
 	after := q.ask("b", 10, 1) // neither slot nor directory is taken any more
-	q.has("when both are over", 1, lost, after)
+	q.has("when all are over", 1, lost, again, after)
 }
 
 // leaver is a run whose launch has the watcher stop working.
