@@ -11,7 +11,11 @@ import (
 // readPinned opens the regular file behind a handle for reading. The handle's link in /proc leads to exactly this file.
 // Under the file's name there may be a device by now, and merely opening a device is already using it.
 func readPinned(pin int) (*os.File, error) {
-	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd := -1
+	err := retry(func() (err error) {
+		fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
 	return os.NewFile(uintptr(fd), "a pinned file"), err
 }
 

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if suite == "test" && len(args) == 1 {
+	if suite == "test" && len(args) == 1 && len(g.Flags) == 0 { // flags make it another suite
 		PrintRecord(g.Out, outcomes, commit, time.Now(), g.load.highest())
 	}
 	if Print(g.Out, outcomes, commit, time.Now()) {
