@@ -49,10 +49,10 @@ func (s *switchable) strands(a house.Ask) {
 	s.Eventually("its client reads that it is stranded", func() bool {
 		return strings.Contains(s.Read(s.Path("status_"+a.ID+".json")), "Stranded: ")
 	})
-	out, err := s.Command("watcher", "ps", "--config", s.Config).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "stranded") {
-		s.Errorf("watcher ps says %s, %v", out, err)
-	}
+	s.Eventually("watcher ps says that it is stranded", func() bool { // its control socket is away while it takes the site in
+		out, err := s.Command("watcher", "ps", "--config", s.Config).CombinedOutput()
+		return err == nil && strings.Contains(string(out), "stranded")
+	})
 }
 
 // goesOn ends the child, and wants one answer to one run that went through.
