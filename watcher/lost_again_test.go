@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// losing is a launcher that does not know how its first sandbox ended.
+// losing is a launcher that reports that it does not know how its first sandbox ended.
 type losing struct {
 	sandbox.Launcher
 	lost atomic.Bool

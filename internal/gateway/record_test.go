@@ -170,7 +170,7 @@ func TestACharacterIsRecordedWhole(t *testing.T) {
 	}
 }
 
-// TestALargeRequestIsRecordedInParts, so that a body of which JSON makes six times as much takes little memory.
+// TestALargeRequestIsRecordedInParts: JSON can need six bytes for one, so one line for all would take much memory.
 func TestALargeRequestIsRecordedInParts(t *testing.T) {
 	dir := t.TempDir()
 	r, err := newRecorder(dir, "door", func(string) bool { return false })

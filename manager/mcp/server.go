@@ -98,7 +98,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		session := request.GetSession().ID()
 		s.forgetSessions(session)
-		if !strings.HasPrefix(method, "notifications/") { // a client may drop the answer to what it cancels
+		if !strings.HasPrefix(method, "notifications/") { // a client that cancels a call may drop the answer
 			s.children.noteHeard(session)
 		}
 		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {

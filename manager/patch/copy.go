@@ -187,7 +187,7 @@ type Given interface {
 // NoteGiven records what the host put into a child's workspace. It does nothing if the store has that record already.
 // Call it early, because the host may remove its own copy. If several clients call it at once, one writes the record.
 func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, workspace *os.Root) error {
-	if noted, _ := s.hasNoted(id, path, workspace); noted { // what another client writes just now cannot be read
+	if noted, _ := s.hasNoted(id, path, workspace); noted { // it also fails while another client writes the record
 		return nil
 	}
 	lock, err := s.lockNotes(ctx)
@@ -211,7 +211,7 @@ func (s *Store) NoteGiven(ctx context.Context, host Given, id, path string, work
 		return fmt.Errorf("it is not known any more which directory was copied for %s: %w", id, ErrNoBase)
 	}
 	if same, err := s.isDirectory(origin, workspace); same || err != nil {
-		return err // the child works in the parent's own directory, and the record, if there is one, is of its copy
+		return err // the child works in the parent's own directory; a record that is there describes the child's copy
 	}
 	return s.Note(ctx, given, origin, Destination{Subagent: id, Path: path, Answer: host.AnswerOf(id), Root: workspace}, NoteLimits)
 }
@@ -231,8 +231,8 @@ func (s *Store) isDirectory(path string, dir *os.Root) (bool, error) {
 	return err == nil && there.Same(here), err
 }
 
-// hasNoted reports whether the store already has the record of this workspace. A record that cannot be read is not
-// replaced: it may say what was taken over already.
+// hasNoted reports whether the store already has the record of this workspace. If hasNoted cannot read the record, it
+// returns an error, and the caller must not replace the record: it may say what was taken over already.
 func (s *Store) hasNoted(id, path string, workspace *os.Root) (bool, error) {
 	base, err := s.Base(id)
 	if errors.Is(err, ErrNoBase) {

@@ -33,7 +33,7 @@ func (s *Store) lock(id string) (*os.File, error) {
 
 // unlock ends a lock, even if a program that is just being started has inherited it.
 func unlock(lock *os.File) {
-	_ = flock.Unlock(lock) // Close ends it, too, as soon as nobody else has it
+	_ = flock.Unlock(lock) // if this fails, the lock ends when the last process closes the file
 	lock.Close()
 }
 

@@ -43,7 +43,7 @@ func TestAWorkspaceThatIsRemovedDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceThatIsRemovedIsNotGotInPart: what get has not reached is missing without a word.
+// TestAWorkspaceThatIsRemovedIsNotGotInPart: the host removes the workspace while Get copies, and Get says so.
 func TestAWorkspaceThatIsRemovedIsNotGotInPart(t *testing.T) {
 	s := newScene(t, map[string]string{"a": "1\n", "b": "2\n"})
 	to := s.dir + "/to"

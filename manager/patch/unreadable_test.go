@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestARecordThatCannotBeReadIsNotReplaced: a directory or a loop is in its place, and it is not missing.
+// TestARecordThatCannotBeReadIsNotReplaced: the client finds a directory or a loop in the record's place.
 func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	for name, block := range map[string]func(string) error{
 		"a directory": func(at string) error { return os.Mkdir(at, 0o700) },
@@ -40,7 +40,8 @@ func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceThatCannotBeLookedAt is not another one: its record stays.
+// TestAWorkspaceThatCannotBeLookedAt: a client that cannot look at a workspace does not take it for another one, and
+// keeps its record.
 func TestAWorkspaceThatCannotBeLookedAt(t *testing.T) {
 	s := newScene(t, map[string]string{"a": "a\n"})
 	at := filepath.Join(s.store.path, "s1", baseName)

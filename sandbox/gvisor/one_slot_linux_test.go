@@ -15,41 +15,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// TestTwoBoxesOfOneSlot keep no launcher from starting: a removal was killed between the slot and the box, and the next
-// sandbox got the slot.
-func TestTwoBoxesOfOneSlot(t *testing.T) {
-	options := Options{Options: local.Options{Installation: "0123456789abcdef", StateDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}}
-	begin := func() *Launcher {
-		l := newLauncher(options)
-		if err := l.boxes.Make(); err != nil {
-			t.Fatal(err)
-		}
-		slots, err := mounts.OpenSlots(l.slotsDir(), 4, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.slots = slots
-		return l
-	}
-	l := begin()
-	for range 2 {
-		slot, err := l.slots.Acquire()
-		if err == nil {
-			err = l.boxes.Put(boxes.Record{Sandbox: sandbox.NewSandboxID(), Slot: slot.Number()}, struct{}{}, keeper.Order{})
-		}
-		if err == nil {
-			err = slot.Free()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := begin().sweep(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestTheNewestBoxKeepsTheSlot: the older one gave it back before the newer one got it.
+// TestTheNewestBoxKeepsTheSlot: the watcher was killed while it removed the older box, and the newer one got its slot.
 func TestTheNewestBoxKeepsTheSlot(t *testing.T) {
 	for name, mark := range map[string]string{"created": "", "lost": "started", "over": "end.json"} {
 		t.Run(name, func(t *testing.T) {

@@ -125,15 +125,15 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
 }
 
-// claim is a sandbox's claim to the slot of its record. A removal gives the slot back before it removes the box. If the
-// watcher is killed in between, the next sandbox gets that slot, and there are two boxes of one slot.
+// claim decides which of two sandboxes keeps a slot that both their records name. That happens because a removal gives
+// the slot back before it removes the box: if the watcher is killed in between, the next sandbox gets the slot.
 type claim struct {
 	idle int // 0: it runs, or may run; 1: it does not; 2: it has ended
 	made time.Time
 }
 
-// compare puts the better claim first. Of two sandboxes that do not run, the newer one got the slot when the older one
-// had given it back.
+// compare puts the better claim first. Of two sandboxes that do not run, the newer one has the better claim, because the
+// older one had given the slot back by then.
 func (c claim) compare(other claim) int {
 	return cmp.Or(cmp.Compare(c.idle, other.idle), other.made.Compare(c.made))
 }

@@ -27,8 +27,8 @@ type bench struct {
 // owner is the user to whom the suite gives its workspaces, if it may.
 const owner = 1000
 
-// caseTime is how long a case may take: it only bounds a hang. On two loaded processors a look at all of a host's files
-// took two minutes.
+// caseTime bounds how long a case may hang. It is long, because one case needed two minutes on two loaded processors to
+// look at all files of the host.
 const caseTime = 10 * time.Minute
 
 func (s *suite) bench(t *testing.T) *bench {

@@ -9,8 +9,8 @@ import (
 	"torno/internal/approval"
 )
 
-// waits knows how long a run's clock has stood still. It has a lock of its own, which nobody holds during a call to the
-// journal: if the disk hangs, the run's time goes on.
+// waits computes how long a run's clock has stood still. It has its own lock, and no caller holds that lock while it calls
+// the journal. So a disk that hangs does not stop the run's time.
 type waits struct {
 	mu    sync.Mutex
 	since func() (time.Duration, bool) // as in a Desk
@@ -23,7 +23,7 @@ func (w *waits) begin(since func() (time.Duration, bool)) {
 	w.since = since
 }
 
-// note notes a question, or what has become of it.
+// note adds a question, or replaces it when it is decided.
 func (w *waits) note(a approval.Approval) {
 	if a.By == approval.ByPolicy {
 		return
@@ -39,7 +39,7 @@ func (w *waits) note(a approval.Approval) {
 	}
 }
 
-// forget forgets a question that was not recorded.
+// forget removes a question that the journal did not take.
 func (w *waits) forget(number int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

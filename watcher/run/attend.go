@@ -141,8 +141,8 @@ func (a *attendance) lateStart() {
 	}
 }
 
-// join waits for the attendance's goroutines. If the attachment broke while one of them hangs at a disk, nobody else has
-// the sandbox killed when the run must end, so join removes it.
+// join waits for the attendance's goroutines. One of them may hang at a disk after the attachment broke. Then only join
+// sees that the run must end, and it removes the sandbox.
 func (a *attendance) join() {
 	joined := make(chan struct{})
 	a.r.runs.carried.Go(func() { a.work.Wait(); close(joined) })
@@ -219,8 +219,8 @@ func (a *attendance) wait() {
 	close(a.exited)
 }
 
-// watch waits for the sandbox's end. If there is a cause to end the run, watch has the sandbox killed. It touches neither
-// the journal nor the outbox: a disk that hangs must keep no agent alive.
+// watch waits for the sandbox's end. If there is a cause to end the run, watch has the sandbox killed. It asks neither the
+// journal nor the outbox, because a disk that hangs must not keep an agent alive.
 func (a *attendance) watch() {
 	limit := a.r.runs.Clock.NewAlarm(startBudget)
 	defer limit.Stop()
@@ -307,7 +307,7 @@ func (a *attendance) resetLimit(limit *boot.Alarm) bool {
 	if len(now.Approvals) > 0 {
 		left = max(left, pollEvery) // the limit is set again after every change
 	}
-	limit.Set(max(left, time.Millisecond)) // its clock may stand still already, before record has shown why
+	limit.Set(max(left, time.Millisecond)) // the clock may stand still before record notes why, and the alarm must not spin
 	return true
 }
 

@@ -128,7 +128,7 @@ func TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive(t *testing.T) {
 	<-over
 }
 
-// cutting is a launcher with one sandbox, whose attachments break when cut is closed.
+// cutting is a launcher with one sandbox. Its attachments break when the test closes cut.
 type cutting struct {
 	sandbox.Launcher
 	cut, removed chan struct{}
@@ -178,7 +178,7 @@ func (c *cuttable) Close() error {
 	return nil
 }
 
-// hanging is an outbox that does not answer before it is let.
+// hanging is an outbox that answers when the test closes let.
 type hanging struct {
 	deaf
 	asked, let chan struct{}

@@ -51,7 +51,7 @@ type entry struct {
 	size     int64
 	verified fs.FileInfo // of the file when its content was last known to be right; nil if it was not read yet
 	readers  int         // how many have the file open
-	removed  bool        // its name is gone; its bytes stay on the disk until the last reader has closed it
+	removed  bool        // the name is gone; the bytes stay on the disk until the last reader closes the file
 }
 
 // Open opens a directory that may hold most bytes, and creates it if necessary. It removes drafts that an earlier
@@ -90,8 +90,8 @@ func Open(dir string, most int64) (*Cache, error) {
 	return c, nil
 }
 
-// makeRoom removes the least recently used files until n more bytes fit. It passes over files that somebody reads: they
-// would give no room yet. The caller has locked the cache, or has not shared it yet.
+// makeRoom removes the least recently used files until n more bytes fit. It keeps files that somebody reads, because
+// their bytes stay on the disk. The caller has locked the cache, or has not shared it yet.
 func (c *Cache) makeRoom(n int64) bool {
 	for at := c.order.Back(); c.used+n > c.most; {
 		if at == nil {
@@ -106,7 +106,8 @@ func (c *Cache) makeRoom(n int64) bool {
 	return true
 }
 
-// remove removes a kept file. Its bytes count until nobody reads it any more. The caller has locked the cache.
+// remove removes a kept file. If somebody still reads the file, its bytes count until the last reader closes it. The
+// caller has locked the cache.
 func (c *Cache) remove(at *list.Element) bool {
 	e := at.Value.(*entry)
 	if err := os.Remove(filepath.Join(c.dir, e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -37,7 +37,7 @@ func NewIndex(kind, mediaType string, page *url.URL, told Told) *Index {
 		return nil
 	}
 	isJSON := form == "application/json" || strings.HasSuffix(form, "+json")
-	var read func(io.Reader, Told)
+	var read func(calm, Told)
 	switch {
 	case kind == NPM && isJSON:
 		read = npm
@@ -52,7 +52,7 @@ func NewIndex(kind, mediaType string, page *url.URL, told Told) *Index {
 	i := &Index{to: to, done: make(chan struct{})}
 	go func() {
 		defer close(i.done)
-		read(from, func(address string, d cache.Digest) {
+		read(calm{from}, func(address string, d cache.Digest) {
 			if at, err := page.Parse(address); err == nil && d.Valid() {
 				at.Fragment, at.RawFragment = "", ""
 				told(at.String(), d)
@@ -76,7 +76,7 @@ func (i *Index) Close() {
 var distFields = []string{"tarball", "integrity", "shasum"}
 
 // npm reads a packument: each versions.VERSION.dist holds tarball, and integrity or shasum.
-func npm(page io.Reader, told Told) {
+func npm(page calm, told Told) {
 	fields := map[string]string{}
 	walk(page, func(path []string, value string) {
 		if len(path) == 4 && path[0] == "versions" && path[2] == "dist" && slices.Contains(distFields, path[3]) {
@@ -109,7 +109,7 @@ func integrity(all, shasum string) (best cache.Digest) {
 
 // pypiJSON reads a page of PEP 691, files[].{url, hashes.sha256}, or of the older API, urls[].{url, digests.sha256},
 // and the same below releases.VERSION[].
-func pypiJSON(page io.Reader, told Told) {
+func pypiJSON(page calm, told Told) {
 	var address, sum string
 	walk(page, func(path []string, value string) {
 		switch last := path[len(path)-1]; {
@@ -139,15 +139,14 @@ func hexadecimal(algorithm, text string) cache.Digest {
 // link matches a link with a digest on a page of PyPI: <a href="https://…/x.whl#sha256=…">.
 var link = regexp.MustCompile(`href="([^"#<>]{1,1000})#(sha256|sha512)=([0-9a-f]{64,128})"`)
 
-// maxLink is longer than any link that matches. No page is searched again before it has brought so much more.
+// maxLink is longer than any link that matches.
 const maxLink = 8 << 10
 
-// pypiHTML finds links, also if the page arrives cut in the middle of one. It searches only when the page has brought
-// more than it has kept, so that a page that arrives byte by byte costs no more than another.
-func pypiHTML(page io.Reader, told Told) {
+// pypiHTML finds links, also if the page arrives cut in the middle of one.
+func pypiHTML(page calm, told Told) {
 	window := make([]byte, 0, 64<<10)
 	for {
-		n, err := calm{page}.Read(window[len(window):cap(window)])
+		n, err := page.Read(window[len(window):cap(window)])
 		window = window[:len(window)+n]
 		end := 0
 		for _, at := range link.FindAllSubmatchIndex(window, -1) {
@@ -162,8 +161,9 @@ func pypiHTML(page io.Reader, told Told) {
 	}
 }
 
-// calm reads as much as there is room for, up to maxLink. So a page that arrives byte by byte is looked at no more often
-// than another: json.Decoder looks at all blanks again after each read.
+// calm waits until it has maxLink bytes, or as many as the caller has room for, and returns them together. After each
+// read pypiHTML searches all that it has kept, and json.Decoder looks at all blanks again. So without calm, a page that
+// arrives byte by byte would cost much processor time for each byte.
 type calm struct{ page io.Reader }
 
 func (c calm) Read(p []byte) (int, error) {

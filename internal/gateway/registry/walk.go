@@ -15,8 +15,8 @@ const (
 // walk reads JSON of any size in little memory. It calls each for every string, and ends at the end of every object,
 // both with the path of names that leads there. It returns when the page ends, is not JSON, or has a longer text than
 // maxToken.
-func walk(page io.Reader, each func(path []string, value string), ends func(path []string)) {
-	left := &io.LimitedReader{R: calm{page}}
+func walk(page calm, each func(path []string, value string), ends func(path []string)) {
+	left := &io.LimitedReader{R: page}
 	in := json.NewDecoder(left)
 	var path []string  // the names above, and the name whose value comes next
 	var lists []bool   // true for each open list, false for each open object

@@ -18,8 +18,8 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// accept accepts watchers until the listener is closed. What fails for a moment, because the machine is short of files or
-// memory, is tried again.
+// accept accepts watchers until the listener is closed. If the machine is short of files or memory for a moment, accept
+// tries again.
 func (k *keeper) accept(ctx context.Context) {
 	for {
 		conn, err := k.listener.Accept()
@@ -38,7 +38,7 @@ func (k *keeper) accept(ctx context.Context) {
 	}
 }
 
-// shortage is how long the keeper waits before it accepts again.
+// shortage is the pause after an Accept that failed.
 const shortage = 100 * time.Millisecond
 
 // These constants bound a watcher's first line: the progress that it has, or one of the words below.
