@@ -96,7 +96,7 @@ func (s *Schedule) conflict(t *Ticket) *delegation.Refusal {
 	if s.laneOf(t).of.QueueBusy {
 		return nil
 	}
-	return inTheWay(s.lines.clash(t, func(other *Ticket) bool { return other.state != removing }))
+	return inTheWay(s.lines.clash(t, func(other *Ticket) bool { return !other.exited }))
 }
 
 // inTheWay refuses a run because of another run, or returns nil if other is nil.

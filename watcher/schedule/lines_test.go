@@ -197,6 +197,28 @@ func TestWhatWasAdmittedStaysAdmitted(t *testing.T) {
 	}
 }
 
+// TestARunThatIsAnsweredIsInNobodysWay, whether it had a slot or was set aside: who has its answer asks for its directory.
+func TestARunThatIsAnsweredIsInNobodysWay(t *testing.T) {
+	for _, aside := range []bool{false, true} {
+		q, ctx := &queue{TB: t, Schedule: New(1, []Lane{{Name: "main", MaxRunning: 1, Queue: 1}})}, t.Context()
+		answered, after := q.ask("answered", 1), q.run("after", 1)
+		q.inTest(func() {
+			if aside {
+				q.SetAside(ctx, &answered.Ticket)
+			}
+			q.Exited(ctx, &answered.Ticket)
+			if refusal := q.Submit(ctx, &after.Ticket); refusal != nil {
+				t.Errorf("set aside: %t: %s", aside, refusal.Text)
+			}
+		})
+		if len(q.launched) != 1 {
+			t.Errorf("set aside: %t: two runs are in one directory", aside)
+		}
+		q.inTest(func() { q.Finished(ctx, &answered.Ticket) })
+		q.has("after it", 1, answered, after)
+	}
+}
+
 // TestTheNextAttemptOfARunThatIsToEndIsDismissed, whenever its end was asked for.
 func TestTheNextAttemptOfARunThatIsToEndIsDismissed(t *testing.T) {
 	q, ctx := newQueue(t, 1), t.Context()

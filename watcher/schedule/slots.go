@@ -94,20 +94,17 @@ func (s *Schedule) takeBack() {
 	})
 }
 
-// Exited notes that a run's last process has exited. As soon as the client has its response, it may ask for another run
-// in the same workspace, and that run must not be refused because the workspace is busy.
+// Exited notes that a run is about to be answered: its last process has exited, or the operator has given it up. As soon
+// as the client has its response, it may ask for another run in the same workspace, and that run must not be refused
+// because the workspace is busy. It waits until the sandbox is removed.
 func (s *Schedule) Exited(ctx context.Context, t *Ticket) {
-	s.do(ctx, func() {
-		if t.state == inSlot {
-			t.state = removing
-		}
-	})
+	s.do(ctx, func() { t.exited = true })
 }
 
 // Finished frees a run's slot and its reservation.
 func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.state.hasSlot() {
+		if t.state == inSlot {
 			s.laneOf(t).running--
 			s.running--
 		}

@@ -35,6 +35,7 @@ type Ticket struct {
 	Needs    bool                // the run does not start while another run waits for something beside a slot
 
 	state       ticketState
+	exited      bool         // see Exited
 	reservation *reservation // nil if the run stands in no line
 	nextAttempt *Ticket      // the run's next attempt, which waits for this one
 	turn        int          // in its outbox's queue
@@ -53,11 +54,7 @@ const (
 	setAside // without a slot; its workspace and its subagent stay reserved
 	waiting  // like setAside, until its need can be met
 	comeback // like setAside, until there is a slot for it again
-	removing // its last process is gone; its slot and its workspace stay taken until the sandbox is removed
 )
-
-// hasSlot reports whether a ticket in this state takes a slot.
-func (s ticketState) hasSlot() bool { return s == inSlot || s == removing }
 
 // Lane describes an outbox to the schedule.
 type Lane struct {
