@@ -14,17 +14,19 @@ import (
 
 // TestAReplyIsBounded (G67): a program that was taken over says more than anybody wants to hear.
 func TestAReplyIsBounded(t *testing.T) {
-	said, sent := "", 0
+	said := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fails" {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		sent = 0
-		n, err := io.WriteString(w, said)
-		for piece := strings.Repeat("x", 1<<20); err == nil && sent < 1<<30; {
-			sent += n
-			n, err = io.WriteString(w, piece)
+		_, err := io.WriteString(w, said)
+		piece := strings.Repeat("x", 1<<20)
+		for range 1 << 10 {
+			if err != nil {
+				return
+			}
+			_, err = io.WriteString(w, piece)
 		}
 	}))
 	defer server.Close()
