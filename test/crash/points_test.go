@@ -41,41 +41,14 @@ var exempt = map[string]string{
 type source struct {
 	points    []string // names, each once
 	pointless []string // effects that no point stands before
-	// besideLaunchers are the points in files that launcherless does not name.
-	besideLaunchers []string
-}
-
-// launcherless are the parts of the watcher that know no launcher: they see requests, answers, workspaces and the journal.
-// TestLauncherlessPartsKnowNoLauncher holds them to it.
-var launcherless = []string{"approvals/", "collect/", "outbox/", "session/", "prune.go"}
-
-// knowsLaunchers says whether a source file, by its path below package watcher, may have to do with a launcher.
-func knowsLaunchers(name string) bool {
-	return !slices.ContainsFunc(launcherless, func(part string) bool { return strings.HasPrefix(name, part) })
 }
 
 func readSource(t *testing.T) (s source) {
 	t.Helper()
 	for name, file := range parse(t) {
-		all := s.points
-		s.points = nil
 		s.add(filepath.Base(name), file)
-		if knowsLaunchers(name) {
-			s.besideLaunchers = join(s.besideLaunchers, s.points)
-		}
-		s.points = join(all, s.points)
 	}
 	return s
-}
-
-// join adds what is not there yet.
-func join(to, more []string) []string {
-	for _, one := range more {
-		if !slices.Contains(to, one) {
-			to = append(to, one)
-		}
-	}
-	return to
 }
 
 // watchers is where the sources of the watcher are.
@@ -99,30 +72,6 @@ func parse(t *testing.T) map[string]*ast.File {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// TestLauncherlessPartsKnowNoLauncher: they name neither the contract of launchers nor one of them.
-func TestLauncherlessPartsKnowNoLauncher(t *testing.T) {
-	seen := map[bool]int{}
-	for name, file := range parse(t) {
-		knows := false
-		ast.Inspect(file, func(n ast.Node) bool {
-			if n, ok := n.(*ast.SelectorExpr); ok && (method(n) == "sandbox.Launcher" || method(n) == "sandbox.Attachment") {
-				knows = true
-			}
-			return true
-		})
-		for _, path := range file.Imports {
-			knows = knows || strings.HasPrefix(text(path.Path), "torno/sandbox/docker") || strings.HasPrefix(text(path.Path), "torno/sandbox/gvisor")
-		}
-		if knows && !knowsLaunchers(name) {
-			t.Errorf("%s knows a launcher, so that points in it have to be shown with each", name)
-		}
-		seen[knows]++
-	}
-	if seen[true] == 0 {
-		t.Error("the oracle is dead: no source of the watcher knows a launcher")
-	}
 }
 
 // add notes, in the order of the text, whether a point stands before each effect with no other effect between.

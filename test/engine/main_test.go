@@ -9,6 +9,6 @@ import (
 
 // TestMain lets more stories be told at once than there are processors: they mostly wait.
 func TestMain(m *testing.M) {
-	house.AtOnce("6")
+	house.AtOnce("4")
 	os.Exit(house.Main(m))
 }
