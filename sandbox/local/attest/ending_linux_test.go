@@ -2,6 +2,8 @@ package attest
 
 import (
 	"errors"
+	"maps"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -40,6 +42,39 @@ func TestAProcessThatHasEnded(t *testing.T) {
 	}
 }
 
+// TestAProcessThatExitsByItself has a process exit that nobody killed. While it gives its memory back it is no zombie, but version 1 of control
+// groups shows it in no group any more. Whoever sees other groups than before sees afterwards that it has ended.
+func TestAProcessThatExitsByItself(t *testing.T) {
+	self, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	ours, err := self.Groups()
+	if err != nil || self.HasEnded() {
+		t.Fatalf("the test itself: ended %t, %v", self.HasEnded(), err)
+	}
+	for range 20 {
+		large := exec.Command("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=16M", "count=1")
+		if err := large.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Open(large.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ended := false; !ended; { // it stays a zombie until the test waits for it
+			groups, err := p.Groups()
+			if ended = p.HasEnded(); !ended && (err != nil || !maps.Equal(groups, ours)) {
+				t.Errorf("it has not ended, and its groups are %v (%v); they were %v", groups, err, ours)
+				ended = true
+			}
+		}
+		p.Close()
+		_ = large.Wait()
+	}
+}
+
 // TestWhatDyingLooksLike, in words of the kernel.
 func TestWhatDyingLooksLike(t *testing.T) {
 	for state, want := range map[string]bool{"S (sleeping)": false, "T (stopped)": false, "Z (zombie)": true, "X (dead)": true} {
@@ -50,6 +85,13 @@ func TestWhatDyingLooksLike(t *testing.T) {
 	for pending, want := range map[string]bool{"0000000000004000": false, "0000000000000100": true} { // SIGTERM, and SIGKILL
 		if got := isDying(status("\nName:\tState:Z\nState:\tR (running)\nShdPnd:\t" + pending + "\n")); got != want {
 			t.Errorf("%s: %t", syscall.SIGKILL, got)
+		}
+	}
+	for stat, want := range map[string]bool{
+		"7 (a) 1 4) R 1 7 7 0 -1 4194560 91 0": false, "7 (a) 1 4) R 1 7 7 0 -1 4194564 91 0": true, "7 (a": false, "": false,
+	} {
+		if got := isExiting([]byte(stat)); got != want {
+			t.Errorf("%q: %t", stat, got)
 		}
 	}
 }

@@ -87,10 +87,25 @@ func (p *Process) explain(name string, err error) error {
 
 // HasEnded reports whether the process is dead or dying, even if its parent does not know it yet. For a dead process
 // the kernel shows little, and partly something else: under version 1 of control groups, for example, it shows no
-// groups.
+// groups from the moment at which the process begins to exit.
 func (p *Process) HasEnded() bool {
-	_, err := p.status()
-	return errors.Is(err, sandbox.ErrNotHeld)
+	if _, err := p.status(); errors.Is(err, sandbox.ErrNotHeld) {
+		return true
+	}
+	stat, err := p.read("stat")
+	return errors.Is(err, sandbox.ErrNotHeld) || err == nil && isExiting(stat)
+}
+
+// isExiting reports whether a process's stat says that it exits: its flags have the kernel's PF_EXITING. The status of
+// such a process can say that it runs: until it is a zombie, and no kill is pending if it exits by itself.
+func isExiting(stat []byte) bool {
+	const flags, exiting = 6, 4 // the place among the fields after the name, which the process chooses, and PF_EXITING
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= flags {
+		return false
+	}
+	has, err := strconv.ParseUint(string(fields[flags]), 10, 64)
+	return err == nil && has&exiting != 0
 }
 
 // OrEnded returns err, unless one of the inspected processes has ended. Then it returns ErrNotHeld, because
