@@ -34,8 +34,9 @@ func TestAKeeperEndsASandboxWhoseTimeIsOver(t *testing.T) {
 	if err != nil || end.Signal != int(unix.SIGKILL) {
 		t.Fatalf("%+v, %v", end, err)
 	}
-	if took := time.Since(begin); took < 600*time.Millisecond {
-		t.Errorf("it ended after %s, within its time", took)
+	// Only its time and its grace together are as long as this. The keeper measures them by other clocks than this test, which can differ a little.
+	if took := time.Since(begin); took < 500*time.Millisecond {
+		t.Errorf("it ended after %s, within its time and its grace", took)
 	}
 	if passed, known := end.FinishedIn.Since(); !known || passed < 0 || passed > tests.Patience {
 		t.Errorf("it ended %+v, which was %s ago", end.FinishedIn, passed)
