@@ -61,8 +61,19 @@ func (d *Dir) ReadRequest(name string, max int64) ([]byte, Reading, error) {
 
 // StillHolds reports whether the request that was read under a name is still there. The content decides: by now the
 // same request may lie in another file, and a file with the same stamp may hold another request. StillHolds reads the
-// file only if its stamp does not settle the question.
-func (d *Dir) StillHolds(name string, read Reading, max int64) (bool, error) {
+// file only if its stamp does not settle the question. It looks again if the file changed during the look: a client
+// removes a request as soon as it has the response.
+func (d *Dir) StillHolds(name string, read Reading, max int64) (holds bool, err error) {
+	for range 3 {
+		holds, err = d.holds(name, read, max)
+		if !errors.Is(err, ErrChanged) {
+			break
+		}
+	}
+	return holds, err
+}
+
+func (d *Dir) holds(name string, read Reading, max int64) (bool, error) {
 	now, err := d.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -113,3 +113,26 @@ func TestWhatAStampTells(t *testing.T) {
 		t.Error("a file whose other time was set back passes for unchanged")
 	}
 }
+
+// TestARequestThatIsRemovedDuringTheLook is gone, and nothing is wrong: a client that has its response removes the request.
+func TestARequestThatIsRemovedDuringTheLook(t *testing.T) {
+	outbox := newOutbox(t)
+	const name = "request_s1.json"
+	for range 500 {
+		if err := outbox.Publish(name, []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		_, read, err := outbox.ReadRequest(name, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed := make(chan error, 1)
+		go func() { removed <- outbox.Remove(name) }()
+		for holds := true; holds; {
+			holds, err = outbox.StillHolds(name, read, 100)
+		}
+		if err := errors.Join(err, <-removed); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
