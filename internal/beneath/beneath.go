@@ -118,7 +118,8 @@ func checkDir(dir *os.Root, check func(os.FileInfo) error) error {
 	return check(info)
 }
 
-// Step opens one directory in parent. The directory must not be a link.
+// Step opens one directory in parent. The directory must not be a link. It does not wait where a FIFO has taken the
+// directory's place since it looked: Root opens what stands before a slash as a directory only.
 func Step(parent *os.Root, name string) (*os.Root, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
@@ -127,7 +128,7 @@ func Step(parent *os.Root, name string) (*os.Root, error) {
 	if !seen.IsDir() {
 		return nil, fmt.Errorf("%s %w but %s", name, ErrNotDirectory, Describe(seen.Mode()))
 	}
-	next, err := parent.OpenRoot(name)
+	next, err := parent.OpenRoot(name + "/.")
 	if err != nil {
 		return nil, err
 	}

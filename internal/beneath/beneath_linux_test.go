@@ -3,12 +3,63 @@ package beneath
 import (
 	"errors"
 	"os"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
+	"torno/test/wait"
 )
+
+// TestAStepWaitsForNoFIFO: who may write in a directory puts a FIFO into the place of another one, over and over. A look never waits for
+// somebody who writes to it.
+func TestAStepWaitsForNoFIFO(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	at, fifo := dir+"/at", dir+"/fifo"
+	if err := errors.Join(os.Mkdir(at, 0o755), unix.Mkfifo(fifo, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	var exchanges sync.WaitGroup
+	stop, looked := make(chan struct{}), make(chan struct{})
+	exchanges.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, at, unix.AT_FDCWD, fifo, unix.RENAME_EXCHANGE)
+			}
+		}
+	})
+	go func() {
+		defer close(looked)
+		for range 5000 {
+			if next, err := Step(root, "at"); err == nil {
+				next.Close()
+			}
+		}
+	}()
+	select {
+	case <-looked:
+	case <-time.After(wait.Patience):
+		t.Error("a look waits for a FIFO")
+	}
+	close(stop)
+	exchanges.Wait()
+	for _, name := range []string{at, fifo} {
+		if writer, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
+			defer writer.Close()
+		}
+	}
+	<-looked
+}
 
 // Nothing but plain files in plain directories is opened, also where a link would stay inside.
 func TestOnlyPlainThingsAreOpened(t *testing.T) {
