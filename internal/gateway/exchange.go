@@ -117,7 +117,11 @@ func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 		reserve, err = x.close(waiting, bound, err)
 	}
 	stop()
-	x.record = x.door.record.begin(Record{Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path}, x.route.Body)
+	sent := x.route.Body
+	if err != nil {
+		sent = nil // what is not sent costs the child nothing: it could fill the record with it
+	}
+	x.record = x.door.record.begin(Record{Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path}, sent)
 	switch {
 	case ctx.Err() != nil:
 		x.event.Code = x.gone()

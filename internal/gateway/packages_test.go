@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"fmt"
 	"io"
 	"net/http"
@@ -353,6 +354,38 @@ func TestAPageSpeaksOfItsOwnRegistry(t *testing.T) {
 	}
 	if n := len(s.g.caches.told); n > mostTold {
 		t.Errorf("%d files are remembered", n)
+	}
+}
+
+// TestAPageIsNoFile: a page that another page names as a file, with its digest, is not kept: it would never change again,
+// and its addresses would lead past the door.
+func TestAPageIsNoFile(t *testing.T) {
+	s := newShop(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		base := "http://" + r.Host
+		page := fmt.Sprintf(`{"home":"%s/x"}`, base)
+		if r.URL.Path == "/names-it" {
+			page = fmt.Sprintf(`{"versions":{"1.0.0":{"dist":{"tarball":"%s/page","shasum":"%x"}}}}`, base, sha1.Sum([]byte(page)))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, page)
+	}))
+	t.Cleanup(server.Close)
+	s.g.Use([]*Upstream{s.to("npm", map[string]any{"preset": "npm", "private": true, "http_to": "127.0.0.1", "upstream": server.URL})}, prices.Table{})
+	said := spec("run")
+	said.Routes = []Way{{Prefix: "/npm", Route: "npm"}}
+	c := s.open(said)
+	if _, _, err := get(c, "/npm/names-it"); err != nil {
+		t.Fatal(err)
+	}
+	if _, told := s.g.caches.digest(server.URL + "/page"); !told {
+		t.Fatal("nothing is shown: the page's digest is not told")
+	}
+	for range 2 {
+		text, from, err := get(c, "/npm/page")
+		if err != nil || from != "" || string(text) != `{"home":"http://127.0.0.1:4180/npm/x"}` {
+			t.Errorf("%s, from the cache: %q, %v", text, from, err)
+		}
 	}
 }
 

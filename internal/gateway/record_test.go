@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torno/internal/gateway/budget"
 )
 
 // recordOf is the text of a door's record.
@@ -77,6 +79,24 @@ func TestAConversationIsRecordedWhereItIsWanted(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(filepath.Join(r.dir, ".records")); len(left) != 1 {
 		t.Errorf("there are %v", left)
+	}
+}
+
+// TestARefusedRequestFillsNoRecord: a child without money left could push what it said before out of the operator's sight.
+func TestARefusedRequestFillsNoRecord(t *testing.T) {
+	r := newRig(t)
+	wanted := limited("poor", budget.Limits{Requests: number(1)})
+	wanted.Record = true
+	c := r.open(wanted)
+	for _, word := range []string{"first", "second"} {
+		if _, body, err := say(t, c, messages, word, false); err != nil {
+			t.Fatal(err, body)
+		}
+	}
+	r.g.Close("poor")
+	text := r.recordOf("poor")
+	if strings.Count(text, `"code":"budget"`) != 1 || !strings.Contains(text, "first") || strings.Contains(text, "second") {
+		t.Errorf("the record is %s", text)
 	}
 }
 

@@ -55,7 +55,6 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 		return x.unreached(ctx, err, left.Load())
 	}
 	defer response.Body.Close()
-	x.keeps(response)
 	again = x.answer(ctx, response)
 	whole = x.event.Code == ""
 	return again
@@ -160,6 +159,9 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	scrubHeader(header, x.secrets)
 	pieces := wire.NewPieces(x.c)
 	page := x.pageOf(r, pieces)
+	if page == nil { // a page changes, and is rewritten for this child
+		x.keeps(r)
+	}
 	length := r.ContentLength
 	if page != nil {
 		length = -1 // the rewritten addresses change the length

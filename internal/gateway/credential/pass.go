@@ -75,7 +75,7 @@ func receive(asks *net.UnixConn) (*net.UnixConn, error) {
 		return nil, nil
 	}
 	messages, err := unix.ParseSocketControlMessage(rights[:size])
-	if err != nil || flags&unix.MSG_CTRUNC != 0 {
+	if err != nil {
 		return nil, nil //nolint:nilerr // a message that is not a connection is dropped
 	}
 	var files []*os.File
@@ -89,7 +89,7 @@ func receive(asks *net.UnixConn) (*net.UnixConn, error) {
 			files = append(files, os.NewFile(uintptr(fd), "asked"))
 		}
 	}
-	if len(files) != 1 {
+	if len(files) != 1 || flags&unix.MSG_CTRUNC != 0 {
 		for _, f := range files {
 			f.Close()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -245,6 +246,38 @@ func TestAWardenTakesNonsense(t *testing.T) {
 	}
 	if got, err := access.ask(t.Context(), ask{What: askRead, Route: "it"}); err != nil || got.Text != "file-0123456789\n" {
 		t.Errorf("%q, %v", got.Text, err)
+	}
+}
+
+// TestAWardenKeepsNoDescriptors: a message brings more descriptors than there is room for. The kernel installs some of them.
+func TestAWardenKeepsNoDescriptors(t *testing.T) {
+	warden, gateways, err := Asks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer warden.Close()
+	asks, err := ConnOf(gateways)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asks.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, _, err = asks.WriteMsgUnix([]byte{0}, unix.UnixRights(int(w.Fd()), int(w.Fd()), int(w.Fd())), nil)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := receive(warden); conn != nil || err != nil {
+		t.Fatalf("%v, %v", conn, err)
+	}
+	if err := r.SetReadDeadline(time.Now().Add(wait.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the warden still has a descriptor of the message: %v", err)
 	}
 }
 

@@ -139,7 +139,7 @@ func hexadecimal(algorithm, text string) cache.Digest {
 // link matches a link with a digest on a page of PyPI: <a href="https://…/x.whl#sha256=…">.
 var link = regexp.MustCompile(`href="([^"#<>]{1,1000})#(sha256|sha512)=([0-9a-f]{64,128})"`)
 
-// maxLink is longer than any link that matches.
+// maxLink bounds the bytes at the end of a window that pypiHTML searches again: no link that matches is as long.
 const maxLink = 8 << 10
 
 // pypiHTML finds links, also if the page arrives cut in the middle of one.

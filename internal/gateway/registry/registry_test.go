@@ -105,6 +105,22 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
+// TestLongNamesAreNotKept: a page has one long name within the other, and they are held as long as its reader waits.
+func TestLongNamesAreNotKept(t *testing.T) {
+	name := `{"` + strings.Repeat("x", maxName+1) + `":`
+	page := `{"versions":` + strings.Repeat(name, maxDepth-2) + `"value"` + strings.Repeat("}", maxDepth-1)
+	seen := 0
+	walk(calm{strings.NewReader(page)}, func(path []string, _ string) {
+		seen++
+		if all := strings.Join(path, ""); all != "versions" {
+			t.Errorf("%d bytes of names are held", len(all))
+		}
+	}, func([]string) {})
+	if seen != 1 {
+		t.Errorf("%d values are seen", seen)
+	}
+}
+
 // TestATextWithoutAnEnd: the gateway passes such a page on, does not hold it in memory, and does not learn its files.
 func TestATextWithoutAnEnd(t *testing.T) {
 	at, err := url.Parse("https://registry.example/x")

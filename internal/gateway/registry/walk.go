@@ -7,7 +7,8 @@ import (
 
 const (
 	maxDepth = 32
-	maxToken = 1 << 20 // bytes of a text or a number
+	maxToken = 256 << 10 // bytes of a text or a number
+	maxName  = 256       // bytes of a name; no name that is looked for is longer
 	// element stands for one place in a list, as a step of a path.
 	element = "[]"
 )
@@ -60,6 +61,9 @@ func walk(page calm, each func(path []string, value string), ends func(path []st
 			}
 		case string:
 			if wantsName {
+				if len(t) > maxName {
+					t = "" // so that many connections keep few bytes
+				}
 				path, wantsName = append(path, t), false
 				continue
 			}

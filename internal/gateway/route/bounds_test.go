@@ -291,8 +291,15 @@ func TestWhatWasDroppedIsBrief(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := strings.Join(e.Dropped, " "); len(told) > 4<<10 {
-		t.Errorf("what was dropped is told in %d bytes", len(told))
+	if told := strings.Join(e.Dropped, " "); len(told) > 4<<10 || !strings.HasSuffix(told, "and more") {
+		t.Errorf("what was dropped is told in %d bytes: %s", len(told), told)
+	}
+	e, err = ofPreset(t, "anthropic").Decide(post("/v1/messages", `{"model":"m","tools":[`+strings.Repeat(`{"type":"x"},`, 5000)+`{"type":"x"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Dropped) != 1 || cap(e.Dropped) > 2*mostDropped {
+		t.Errorf("one word that is dropped 5001 times is told %d times, and takes the room of %d", len(e.Dropped), cap(e.Dropped))
 	}
 }
 

@@ -118,23 +118,26 @@ func (w reacher) drop(m member, change edits) edits {
 	return append(change, edit{key: m.key})
 }
 
-// tell notes a removed part. The word may be a stranger's, so it is cut short, and cloned: events are kept, and must not
-// keep the body that the word was a part of.
-func (w reacher) tell(word string) {
-	w.e.Dropped = append(w.e.Dropped, strings.Clone(word[:min(len(word), 64)]))
-}
-
 // mostDropped bounds the removed parts that are reported for one request, because events are kept.
 const mostDropped = 32
 
-// told returns the removed parts, each once, sorted.
+// tell notes a removed part, once, unless there are too many. The word may be a stranger's, so it is cut short, and
+// cloned: events are kept, and must not keep the body that the word was a part of.
+func (w reacher) tell(word string) {
+	word = word[:min(len(word), 64)]
+	if len(w.e.Dropped) > mostDropped || slices.Contains(w.e.Dropped, word) {
+		return
+	}
+	w.e.Dropped = append(w.e.Dropped, strings.Clone(word))
+}
+
+// told returns the removed parts, sorted.
 func told(dropped []string) []string {
 	slices.Sort(dropped)
-	all := slices.Compact(dropped)
-	if len(all) > mostDropped {
-		all = append(slices.Clone(all[:mostDropped]), "and more")
+	if len(dropped) > mostDropped {
+		dropped[mostDropped] = "and more"
 	}
-	return all
+	return dropped
 }
 
 // editsOnly reports whether a request asks Anthropic only to leave out old parts of a conversation. If it asks for a

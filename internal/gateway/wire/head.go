@@ -103,18 +103,22 @@ func (h *Head) host() error {
 	if len(named) != 1 {
 		return malformed("the request must have exactly one Host")
 	}
-	name, port := named[0], ""
-	if host, p, err := net.SplitHostPort(named[0]); err == nil {
-		name, port = host, p
+	name := named[0]
+	if host, port, err := net.SplitHostPort(name); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || len(port) > 5) { // it is written into pages
+			return otherHost
+		}
+		name = host
 	}
-	switch {
-	case port != "" && !all(port, isDigit):
-	case name == "localhost", name == "127.0.0.1", name == "::1", name == "[::1]":
+	switch name {
+	case "localhost", "127.0.0.1", "::1", "[::1]":
 		h.Host = named[0]
 		return nil
 	}
-	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the route chooses the upstream, not the client"}
+	return otherHost
 }
+
+var otherHost = &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the route chooses the upstream, not the client"}
 
 // framing finds out where the body ends.
 func (h *Head) framing() error {

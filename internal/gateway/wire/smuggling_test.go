@@ -70,6 +70,7 @@ var attacks = []attack{
 	{"a host with a user", "GET / HTTP/1.1\r\nHost: localhost@evil.example\r\n\r\n", 421, "host", false},
 	{"a host that begins well", "GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 421, "host", true},
 	{"a port that is none", "GET / HTTP/1.1\r\nHost: localhost:8x\r\n\r\n", 421, "host", true},
+	{"a port that fills the pages it is written into", "GET / HTTP/1.1\r\nHost: localhost:" + strings.Repeat("0", 60_000) + "\r\n\r\n", 421, "host", true},
 	{"two hosts", with("Host: localhost\r\n", ""), 400, "malformed", false},
 	{"no host", "GET / HTTP/1.1\r\n\r\n", 400, "malformed", false},
 	{"TRACE, which answers with the credential", "TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method", true},
