@@ -160,8 +160,11 @@ func (a *attendance) join() {
 		}
 		if noted = noted || a.r.noteEnding(); noted {
 			err := a.r.runs.Removals.remove(a.held, a.r.launcher, a.r.handle)
-			removed = err == nil
-			a.r.log.Error("a sandbox cannot be watched while a disk hangs; removing it", "run", a.r.hash, "try", try, "error", err)
+			if removed = err == nil; removed {
+				a.r.log.Error("a sandbox could not be watched while a disk hangs; it is removed", "run", a.r.hash)
+			} else {
+				retry.Warn(a.r.log, "remove a sandbox that cannot be watched while a disk hangs", try, err)
+			}
 		}
 	}
 }
@@ -238,12 +241,12 @@ func (a *attendance) watch() {
 			a.noteStart(at)
 			poke(a.running)
 		case <-a.paused:
-			if !a.resetLimit(limit) && !a.r.Standing().Started.IsZero() {
-				a.tooLong()
+			if !a.r.Standing().Started.IsZero() {
+				a.checkTime(limit)
 			}
 		case <-limit.C:
-			if limit.Rings() && !a.resetLimit(limit) {
-				a.tooLong()
+			if limit.Rings() {
+				a.checkTime(limit)
 			}
 		case <-ending:
 			ending = nil
@@ -296,6 +299,14 @@ func (a *attendance) ask() {
 	}
 }
 
+// checkTime sets the alarm anew, or ends a run that has no time left. It does neither if the sandbox had ended before
+// this watcher found it: then judge goes by when it ended.
+func (a *attendance) checkTime(limit *boot.Alarm) {
+	if a.r.handle.State != sandbox.HandleExited && !a.resetLimit(limit) {
+		a.tooLong()
+	}
+}
+
 // resetLimit sets the alarm to the time that the run has left, and reports whether it has any. A run gets more time
 // while its agent waits for approval.
 func (a *attendance) resetLimit(limit *boot.Alarm) bool {
@@ -307,7 +318,9 @@ func (a *attendance) resetLimit(limit *boot.Alarm) bool {
 	if len(now.Approvals) > 0 {
 		left = max(left, pollEvery) // the limit is set again after every change
 	}
-	limit.Set(max(left, time.Millisecond)) // the clock may stand still before record notes why, and the alarm must not spin
+	// A question may have stopped the clock before record shows it. Then left does not shrink, and the alarm must not ring
+	// without a pause.
+	limit.Set(max(left, time.Millisecond))
 	return true
 }
 

@@ -100,6 +100,29 @@ func TestAnOutboxThatHangsKeepsNoAgentAlive(t *testing.T) {
 	}
 }
 
+// TestWhatEndedBeforeIsNotEndedForItsTime: the sandbox had ended when this watcher adopted its run, and its time is over by
+// now, as after every reboot. When it ended decides, and where nobody knows that the run is lost.
+func TestWhatEndedBeforeIsNotEndedForItsTime(t *testing.T) {
+	for state, want := range map[sandbox.HandleState]delegation.Reason{sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonDeadline} {
+		a := attended(t)
+		a.r.runs.Clock = boot.Machine
+		a.r.handle.State = state
+		a.r.standing.now = Standing{Phase: Running, Started: time.Now()}
+		a.started, a.running, a.paused = make(chan time.Time, 1), make(chan struct{}, 1), make(chan struct{})
+		over := make(chan struct{})
+		go func() { defer close(over); a.watch() }()
+		for range 2 { // with the second one, the first has been looked at
+			a.paused <- struct{}{}
+		}
+		close(a.exited)
+		<-over
+		a.work.Wait()
+		if got := a.r.EndAsked(); got != want {
+			t.Errorf("a sandbox that is %s: its run is to end because of %q", state, got)
+		}
+	}
+}
+
 // TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive: the connection breaks while the outbox hangs, and the run's time
 // passes.
 func TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive(t *testing.T) {
@@ -128,7 +151,7 @@ func TestABrokenAttachmentAtAHungOutboxKeepsNoAgentAlive(t *testing.T) {
 	<-over
 }
 
-// cutting is a launcher with one sandbox. Its attachments break when the test closes cut.
+// cutting launches one sandbox, and breaks its attachments when the test closes cut.
 type cutting struct {
 	sandbox.Launcher
 	cut, removed chan struct{}
@@ -178,7 +201,7 @@ func (c *cuttable) Close() error {
 	return nil
 }
 
-// hanging is an outbox that answers when the test closes let.
+// hanging answers as an outbox when the test closes let.
 type hanging struct {
 	deaf
 	asked, let chan struct{}

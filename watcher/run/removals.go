@@ -127,7 +127,7 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 	})
 }
 
-// WhenDead removes a sandbox in the background, and has dead called as soon as nothing runs in it.
+// WhenDead removes a sandbox in the background. As soon as nothing runs in it, WhenDead calls dead in another goroutine.
 func (m *Removals) WhenDead(h sandbox.Handle, dead func()) {
 	m.left.Add(1)
 	m.work.Go(func() {

@@ -125,8 +125,8 @@ func (r *Run) Cause() delegation.Reason {
 	return ""
 }
 
-// EndAsked returns the first reason for which the run was asked to end, or "". A reason that comes after the agent's end
-// does not count as its Cause, but a lost run has no other attempt then.
+// EndAsked returns the first reason for which the run was asked to end, or "". Cause ignores a reason that comes after the
+// agent's end. EndAsked returns it too, because a run that somebody has ended must not be attempted again.
 func (r *Run) EndAsked() delegation.Reason {
 	if asked := r.asked.Load(); asked != nil {
 		return *asked
