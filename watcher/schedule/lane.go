@@ -20,6 +20,7 @@ type lane struct {
 	needy       ready      // likewise, but these runs need something beside the slot
 	bytes       int64
 	running     int
+	leaving     int // the running runs that have exited
 	first, last int // the turns given at the end and at the front of the queue
 }
 
@@ -81,9 +82,9 @@ func (l *lane) pick(needsAreMet bool) (first *Ticket) {
 }
 
 // overfull returns a refusal if the last run of the queue cannot stay. A run that starts at once never waits, so even
-// an outbox with a queue of 0 can run.
+// an outbox with a queue of 0 can run. Nor does a run count as waiting whose slot another run is about to leave.
 func (l *lane) overfull() *delegation.Refusal {
-	limit, waiting := l.of.Queue, l.queue.Len()-1
+	limit, waiting := l.of.Queue, l.queue.Len()-1-l.leaving
 	switch {
 	case waiting >= limit:
 		return &delegation.Refusal{

@@ -62,8 +62,7 @@ func (q *queue) ask(subagent string, above ...uint64) *silent {
 
 // end ends a run that was launched.
 func (q *queue) endRun(r *silent) {
-	q.laneOf(&r.Ticket).running--
-	q.running--
+	q.leaveSlot(&r.Ticket, unscheduled)
 	q.forget(&r.Ticket)
 	q.dispatch()
 }
@@ -197,10 +196,11 @@ func TestWhatWasAdmittedStaysAdmitted(t *testing.T) {
 	}
 }
 
-// TestARunThatIsAnsweredIsInNobodysWay, whether it had a slot or was set aside: who has its answer asks for its directory.
+// TestARunThatIsAnsweredIsInNobodysWay, whether it had a slot or was set aside: who has its answer asks for its directory and its place.
 func TestARunThatIsAnsweredIsInNobodysWay(t *testing.T) {
 	for _, aside := range []bool{false, true} {
-		q, ctx := &queue{TB: t, Schedule: New(1, []Lane{{Name: "main", MaxRunning: 1, Queue: 1}})}, t.Context()
+		places := map[bool]int{false: 0, true: 1}[aside] // in the queue; who waits for a slot that is about to be free needs none
+		q, ctx := &queue{TB: t, Schedule: New(1, []Lane{{Name: "main", MaxRunning: 1, Queue: places}})}, t.Context()
 		answered, after := q.ask("answered", 1), q.run("after", 1)
 		q.inTest(func() {
 			if aside {
@@ -214,7 +214,12 @@ func TestARunThatIsAnsweredIsInNobodysWay(t *testing.T) {
 		if len(q.launched) != 1 {
 			t.Errorf("set aside: %t: two runs are in one directory", aside)
 		}
-		q.inTest(func() { q.Finished(ctx, &answered.Ticket) })
+		q.inTest(func() {
+			if q.Submit(ctx, &q.run("toomany", 2, 1).Ticket) == nil {
+				t.Errorf("set aside: %t: a second run waits for the same place", aside)
+			}
+			q.Finished(ctx, &answered.Ticket)
+		})
 		q.has("after it", 1, answered, after)
 	}
 }

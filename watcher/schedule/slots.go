@@ -7,8 +7,23 @@ import (
 
 func (s *Schedule) takeSlot(t *Ticket) {
 	t.state = inSlot
-	s.laneOf(t).running++
-	s.running++
+	s.count(t, 1)
+}
+
+// leaveSlot takes the slot from a run.
+func (s *Schedule) leaveSlot(t *Ticket, then ticketState) {
+	t.state = then
+	s.count(t, -1)
+}
+
+// count adds n runs like t to those that have slots.
+func (s *Schedule) count(t *Ticket, n int) {
+	l := s.laneOf(t)
+	s.running += n
+	l.running += n
+	if t.exited {
+		l.leaving += n
+	}
 }
 
 // SetAside takes the slot from a run that cannot go on for now. The run stays in all its lines, so that its workspace
@@ -16,9 +31,7 @@ func (s *Schedule) takeSlot(t *Ticket) {
 func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
-			t.state = setAside
-			s.laneOf(t).running--
-			s.running--
+			s.leaveSlot(t, setAside)
 			s.dispatch()
 		}
 	})
@@ -42,10 +55,8 @@ func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 func (s *Schedule) GiveBack(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
-			t.state = waiting
+			s.leaveSlot(t, waiting)
 			s.waiting++
-			s.laneOf(t).running--
-			s.running--
 			s.dispatch()
 		}
 	})
@@ -95,18 +106,22 @@ func (s *Schedule) takeBack() {
 }
 
 // Exited notes that a run is about to be answered: its last process has exited, or the operator has given it up. As soon
-// as the client has its response, it may ask for another run in the same workspace, and that run must not be refused
-// because the workspace is busy. It waits until the sandbox is removed.
+// as the client has its response, it may ask for another run in the same workspace, or in the same slot. The schedule
+// takes the later run, which starts when the sandbox is removed.
 func (s *Schedule) Exited(ctx context.Context, t *Ticket) {
-	s.do(ctx, func() { t.exited = true })
+	s.do(ctx, func() {
+		if t.state == inSlot && !t.exited {
+			s.laneOf(t).leaving++
+		}
+		t.exited = true
+	})
 }
 
 // Finished frees a run's slot and its reservation.
 func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
-			s.laneOf(t).running--
-			s.running--
+			s.leaveSlot(t, unscheduled)
 		}
 		s.forget(t)
 		s.dispatch()
