@@ -22,11 +22,7 @@ func (d *Desk) Again() {
 }
 
 // Takes reports whether the desk still takes questions.
-func (d *Desk) Takes() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.closed
-}
+func (d *Desk) Takes() bool { return !d.closed.Load() }
 
 // Due returns the decisions that are to be sent now, each once.
 func (d *Desk) Due() (all []agent.Decision) {
@@ -89,16 +85,13 @@ func (d *Desk) Close() (late int) {
 	for i := range d.all {
 		d.end(&d.all[i], approval.Declined, approval.ByEnd, "the run has ended")
 	}
-	d.closed = true
+	d.closed.Store(true)
 	return d.late
 }
 
-// Shut stops the desk from taking questions: the run is at its end.
-func (d *Desk) Shut() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-}
+// Shut stops the desk from taking questions: the run is at its end. It does not wait for a question that the journal is
+// just noting.
+func (d *Desk) Shut() { d.closed.Store(true) }
 
 // PausedSoFar returns how long the run's clock has stood still up to now.
 func (d *Desk) PausedSoFar() time.Duration { return d.Paused(d.waits.now()) }

@@ -13,6 +13,7 @@ import (
 	"torno/internal/agent"
 	"torno/internal/approval"
 	"torno/internal/journal"
+	"torno/test/house"
 )
 
 // TestAFloodOfQuestions: few wait, few are noted, the rest is denied.
@@ -120,6 +121,25 @@ func TestAlways(t *testing.T) {
 	r.wantDue("+c")
 	if len(r.Pending()) != 1 {
 		t.Error("another command was approved")
+	}
+}
+
+// TestAnEndWaitsForNoJournal: a run's end shuts the desk while the journal notes a question, and hangs.
+func TestAnEndWaitsForNoJournal(t *testing.T) {
+	r := newRig(t)
+	r.mu.Lock() // as while the journal notes a question
+	shut := make(chan struct{})
+	go func() { defer close(shut); r.Shut() }()
+	select {
+	case <-shut:
+	case <-time.After(house.Patience):
+		t.Error("the end of a run waits for the journal")
+	}
+	r.mu.Unlock()
+	<-shut
+	r.ask("a", "go test")
+	if late := r.Close(); late != 1 {
+		t.Errorf("%d were late", late)
 	}
 }
 

@@ -63,7 +63,7 @@ var ErrNoAlways = errors.New("the watcher no longer knows this call, so it canno
 func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.Policy == nil || by.Number < 1 || by.Number > len(d.all) {
+	if d.closed.Load() || d.Policy == nil || by.Number < 1 || by.Number > len(d.all) {
 		return approval.ErrNone
 	}
 	if len(by.Why) > delegation.MaxWhy {
@@ -104,7 +104,7 @@ func (d *Desk) Was(by approval.Decision) bool {
 func (d *Desk) Revoke(why string) (pending int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.Policy == nil {
+	if d.closed.Load() || d.Policy == nil {
 		return 0, approval.ErrNone
 	}
 	for i := range d.all {

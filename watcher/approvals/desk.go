@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -47,6 +48,7 @@ type Desk struct {
 	changed chan struct{} // has a value when the questions that wait have changed
 	ready   chan struct{} // has a value when an answer may be due
 	waits   waits
+	closed  atomic.Bool // it takes no more questions, see Shut
 
 	mu      sync.Mutex                    // guards the fields below
 	since   func() (time.Duration, bool)  // time since the run's release; false if it cannot be known; nil before the release
@@ -58,7 +60,6 @@ type Desk struct {
 	rules   []approval.Rule // rules that the operator has added
 	changes int
 	revoked bool
-	closed  bool
 	late    int              // questions after the end
 	denied  []agent.Decision // denials without a record, until the agent has them
 	told    int              // how many of denied this attachment has sent

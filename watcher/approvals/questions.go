@@ -33,8 +33,8 @@ func (d *Desk) asked(l agent.Line) {
 	same := before != nil && call.Digest(before.Binding) == before.Digest
 	now, known := d.now()
 	switch {
-	case d.closed && same: // it was read once more after the end, and is over
-	case d.closed || !known:
+	case d.closed.Load() && same: // it was read once more after the end, and is over
+	case d.closed.Load() || !known:
 		d.late++
 	case err != nil:
 		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
@@ -119,7 +119,7 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 	crash.At("approval.asked")
 	if err := d.Journal.Ask(d.Life, a); err != nil {
 		d.waits.forget(a.Number)
-		notify(d.changed) // the run has less time than it seemed
+		notify(d.changed) // the clock did not stop after all, so watch sets its alarm anew
 		d.Log.Error("the journal did not record a question; the watcher denies it", "run", d.Run, "error", err)
 		d.refuse(ask, call, "the journal cannot record it")
 		return
