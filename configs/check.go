@@ -30,6 +30,10 @@ func (c *Config) check(r *report) {
 	c.checkDirectories(r)
 }
 
+// spareUIDs are for sandboxes beside those of runs: a trial, which each start, reload and reopening makes, and one that
+// is made ahead.
+const spareUIDs = 2
+
 // checkInstallation checks the keys that apply to all outboxes.
 func (c *Config) checkInstallation(r *report) {
 	switch {
@@ -46,8 +50,8 @@ func (c *Config) checkInstallation(r *report) {
 	if last := c.UIDs.Last(); last > maxUID {
 		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
 	}
-	if c.UIDs.Count < int64(c.MaxRunning) {
-		r.problem("uids.count", "%d uids are too few for max_running %d: each sandbox has its own", c.UIDs.Count, c.MaxRunning)
+	if least := int64(c.MaxRunning) + spareUIDs; c.UIDs.Count < least {
+		r.problem("uids.count", "%d uids are too few for max_running %d: each sandbox has its own, so it takes %d", c.UIDs.Count, c.MaxRunning, least)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// losing is a launcher that reports that it does not know how its first sandbox ended.
+// losing forgets how its first sandbox ended, and reports that.
 type losing struct {
 	sandbox.Launcher
 	lost atomic.Bool

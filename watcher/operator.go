@@ -183,7 +183,8 @@ func nameOf(known []journal.Outbox, id string) string {
 }
 
 // resolve finds a run by its subagent, by outbox/subagent, by its key or by the beginning of its key. If the subagent
-// has several runs, resolve returns the newest.
+// has several runs, resolve returns the newest. A parent chooses the names of its subagents, and may choose the key of a
+// run that is to escape: so a whole key comes before a name, and its beginning is as good as a name.
 func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error) {
 	outbox, name, qualified := strings.Cut(ref, "/")
 	if !qualified {
@@ -194,12 +195,16 @@ func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error)
 		return journal.Run{}, err
 	}
 	found, err := o.Journal.Named(ctx, idOf(known, outbox), name)
-	if err == nil && len(found) == 0 && !qualified && len(ref) >= minRef {
-		found, err = o.Journal.WithPrefix(ctx, ref, 2)
+	if err == nil && !qualified && len(ref) >= minRef {
+		var byKey []journal.Run
+		byKey, err = o.Journal.WithPrefix(ctx, ref, 2)
+		found = append(byKey, slices.DeleteFunc(found, func(r journal.Run) bool { return len(byKey) > 0 && r.Key == byKey[0].Key })...)
 	}
 	switch {
 	case err != nil:
 		return journal.Run{}, err
+	case len(found) > 0 && found[0].Key == ref:
+		return found[0], nil
 	case len(found) == 0:
 		return journal.Run{}, fmt.Errorf("%w: %q", control.ErrNoRun, ref)
 	case len(found) > 1:

@@ -58,6 +58,24 @@ func TestASubagentOfTwoOutboxesIsAmbiguous(t *testing.T) {
 	}
 }
 
+// TestAKeyIsNoSubagentsName: a parent gives subagents the key of a run that is to escape the operator as their names. A whole
+// key is the run's own, and its beginning is ambiguous.
+func TestAKeyIsNoSubagentsName(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "escapes", task: "sleep"})
+	d.started(a)
+	key := d.latest("escapes").Key
+	for _, decoy := range []string{key, key[:12]} {
+		d.response(d.submit(ask{id: decoy, task: "echo"}))
+	}
+	if run, err := d.operator().Cancel(t.Context(), key[:12]); !errors.Is(err, control.ErrAmbiguous) {
+		t.Errorf("cancel of the beginning of its key is %+v, %v", run, err)
+	}
+	if run, err := d.operator().Cancel(t.Context(), key); err != nil || run.Subagent != "escapes" || run.Reason != delegation.ReasonOperator {
+		t.Errorf("cancel of its key is %+v, %v", run, err)
+	}
+}
+
 // heard collects what an operator sees of a run.
 func (d *desk) heard(ctx context.Context, ref string, follow bool) map[sandbox.Stream]string {
 	d.Helper()

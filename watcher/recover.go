@@ -64,7 +64,7 @@ func (rec *recovery) do(ctx context.Context) (err error) {
 	if err := rec.settleAll(ctx); err != nil {
 		return err
 	}
-	rec.notes.Sweep(func(key string) bool { return rec.unfinished(ctx, key) || rec.unserved.run(key) != nil })
+	rec.notes.Sweep(func(key string) bool { return rec.unfinished(ctx, key) })
 	if rec.config.Sessions != nil {
 		rec.config.Sessions.Sweep(func(id sandbox.SandboxID) bool { return rec.bound[id] })
 	}

@@ -31,12 +31,13 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	o.Live.Flush()
 }
 
-// unfinished reports whether the run goes on, now or after it is taken up.
+// unfinished reports whether the run goes on, now or after it is taken up, or is not answered yet: then the end of its
+// live output may still be missing.
 func (rec *recovery) unfinished(ctx context.Context, key string) bool {
 	if rec.runs.Running(key) != nil {
 		return true
 	}
 	record, err := rec.journal.Get(ctx, key)
 	// If the journal cannot answer, the run may go on.
-	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded
+	return !errors.Is(err, journal.ErrUnknown) && (record.State != delegation.StateEnded || !record.Answered)
 }

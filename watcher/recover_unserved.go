@@ -13,8 +13,8 @@ import (
 
 // keepUnserved keeps a run as it is while its outbox's directory is missing, because its client may still wait. The
 // workspace stays reserved. There are two exceptions: keepUnserved removes a sandbox if nothing ever ran there or its
-// run has ended, and it ends a run that was already being ended. It lists the run at last: an operator may end what is
-// listed.
+// run has ended, and it ends a run that was already being ended. It lists the run last, because an operator can end a run
+// as soon as it is listed.
 func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := newUnserved(record, box)
 	defer rec.unserved.add(u)

@@ -19,9 +19,9 @@ import (
 	"torno/watcher/schedule"
 )
 
-// unserved is a run that has not ended, or is not answered, and whose outbox is not served: the outbox's name leads to
-// another directory, or the outbox is no longer in the configuration and the run is stranded, or is to end while its
-// sandbox cannot be removed. No goroutine carries the run. An operator can still end it or give it up.
+// unserved is a run whose outbox is not served, and that has not ended or is not answered. Either the outbox's directory is
+// away. Or the outbox left the configuration, and the run is stranded or waits for its sandbox's removal before it ends.
+// No goroutine carries the run. An operator can still end it or give it up.
 type unserved struct {
 	record journal.Run
 	box    *outbox.Outbox   // the outbox whose directory is missing; nil if it is not in the configuration

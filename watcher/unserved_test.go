@@ -117,12 +117,17 @@ func TestADeadSandboxThatIsEndedAsideHoldsNoPlace(t *testing.T) {
 	d.world.After(sandboxtest.OpWait, nil)
 	d.crash(func() { close(never) })
 	second := d.leaveAway()
-	d.holdsNoPlace(d.latest("running").Key)
+	key := d.latest("running").Key
+	d.holdsNoPlace(key)
 	d.isFree(second, filepath.Join(d.outbox+".real", "workspaces", "running"))
+	if !(&recovery{Watcher: d.watcher}).unfinished(t0(), key) {
+		t.Error("a sweep would take the note with which the run's live output is completed")
+	}
 	s.stuck.Store(false)
 	d.comeBack()
 	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	d.empty()
+	d.eventually("its note is not needed any more", func() bool { return !(&recovery{Watcher: d.watcher}).unfinished(t0(), key) })
 }
 
 // TestARunIsListedWhenItIsComplete: an operator asks for its end while a starting watcher still removes its sandbox.
