@@ -120,7 +120,7 @@ func (r *Run) awaitInput(ctx context.Context, n int) error {
 }
 
 // lastStatus bounds how long the last status of a run may come after its response.
-const lastStatus = 2 * time.Second
+const lastStatus = 10 * time.Second
 
 // inputBehind reports on an input of a run that already has a response. It waits a moment, because the response can be
 // there before the last status.

@@ -87,6 +87,7 @@ func (r *Run) makeWorkspace() (fresh bool, err error) {
 		return false, err
 	}
 	defer place.Close()
+	sweepFilling(place)
 	dir, fresh, err := r.m.makeDir(place, r.ID(), 0o770)
 	if err != nil {
 		return false, err
@@ -102,7 +103,7 @@ func (r *Run) dropWorkspace() error {
 		return err
 	}
 	defer place.Close()
-	aside := fillingPrefix + randomHex(8) // if this client is killed, another one removes it
+	aside := fillingPrefix + randomHex(8) // if this client is killed, another one removes it a day later
 	err = r.m.alone(func() error {
 		if there, err := r.m.dir.Stat(delegation.RequestName(r.id)); err == nil && there.Mode.IsRegular() {
 			return nil

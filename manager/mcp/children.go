@@ -30,7 +30,8 @@ type child struct {
 	others      bool             // another server began it, for a client of its own
 }
 
-// noteHeard counts a request. A request proves that its client lives and has received all earlier answers to it.
+// noteHeard counts a request. A request proves that its client lives and has received the answers to its earlier ones,
+// except of calls that it has cancelled.
 func (c *children) noteHeard(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,6 +39,18 @@ func (c *children) noteHeard(session string) {
 		c.heard = map[string]int64{}
 	}
 	c.heard[session]++
+}
+
+// noteCancelled forgets what went out since the client's last request: the client may have dropped it together with the
+// call that it gives up. It goes out again.
+func (c *children) noteCancelled(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.mine {
+		if at, told := one.told[session]; told && at == c.heard[session] {
+			delete(one.told, session)
+		}
+	}
 }
 
 // forgetSessions forgets the sessions that have ended. A result that went out to one of them counts as told only if the

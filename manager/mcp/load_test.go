@@ -172,18 +172,25 @@ func TestAClientThatDies(t *testing.T) {
 	}
 }
 
-// TestANotificationProvesNothing: a client that gives a call up may drop its answer, so the result stays for the next one.
+// TestANotificationProvesNothing: a client that gives a call up may drop its answer, so the result stays for the next one,
+// also if the client asks for something else.
 func TestANotificationProvesNothing(t *testing.T) {
-	s := newStage(t)
-	s.beat(nil)
-	p := s.serve(Options{})
-	p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
-	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
-	p.tool("wait", `{}`)
-	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w","reason":"timed out"}}`)
-	p.leave()
-	if files := s.files(); !strings.Contains(files, "response_a.json") {
-		t.Errorf("the outbox has %s", files)
+	for _, asks := range []bool{false, true} {
+		s := newStage(t)
+		s.beat(nil)
+		p := s.serve(Options{})
+		p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
+		s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "yes")
+		p.tool("wait", `{}`)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w","reason":"timed out"}}`)
+		if asks {
+			p.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+			p.hear()
+		}
+		p.leave()
+		if files := s.files(); !strings.Contains(files, "response_a.json") {
+			t.Errorf("it asks for more: %t; the outbox has %s", asks, files)
+		}
 	}
 }
 

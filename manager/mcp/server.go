@@ -98,7 +98,10 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		session := request.GetSession().ID()
 		s.forgetSessions(session)
-		if !strings.HasPrefix(method, "notifications/") { // a client that cancels a call may drop the answer
+		switch {
+		case method == "notifications/cancelled":
+			s.children.noteCancelled(session)
+		case !strings.HasPrefix(method, "notifications/"):
 			s.children.noteHeard(session)
 		}
 		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {

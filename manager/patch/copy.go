@@ -232,7 +232,7 @@ func (s *Store) isDirectory(path string, dir *os.Root) (bool, error) {
 }
 
 // hasNoted reports whether the store already has the record of this workspace. If hasNoted cannot read the record, it
-// returns an error, and the caller must not replace the record: it may say what was taken over already.
+// returns an error, and the caller must not replace the record, because apply may have noted in it what the user took over.
 func (s *Store) hasNoted(id, path string, workspace *os.Root) (bool, error) {
 	base, err := s.Base(id)
 	if errors.Is(err, ErrNoBase) {

@@ -28,8 +28,8 @@ func (p *Plan) merge(ctx context.Context, c *Change, today *Entry) (*Entry, erro
 	if !ok {
 		return nil, nil
 	}
-	// An apply that was interrupted, or that is given again, merges once more. If that would give something else, it would
-	// put lines of the child there twice.
+	// Apply may run again on its own result. If a second merge would change that result, the child's lines would be there
+	// twice. That is a conflict.
 	if again, ok := mergeLines(before, theirs, text); !ok || !bytes.Equal(again, text) {
 		return nil, nil
 	}
