@@ -48,7 +48,7 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 			h := f.create(spec)
 			defer f.remove(h)
 			a := f.start(h)
-			late := time.AfterFunc(time.Minute, func() { a.Close() })
+			late := time.AfterFunc(wait.Patience, func() { a.Close() })
 			defer late.Stop()
 			e := f.finish(a)
 			said := string(e.stderr[strings.IndexByte(string(e.stderr), '\n')+1:]) // after the started line

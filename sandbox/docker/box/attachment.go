@@ -56,8 +56,10 @@ func (a *attachment) await() {
 func (a *attachment) awaitExit() (sandbox.Exit, error) {
 	asking, cancel := context.WithCancel(a.open)
 	defer cancel()
+	looking, told := context.WithCancel(asking)
 	answered := make(chan engineAnswer, 1)
 	a.tasks.Go(func() {
+		defer told()
 		code, err := a.reach.Engine.Wait(asking, a.handle.ID, container.WaitConditionNotRunning)
 		answered <- engineAnswer{code, err}
 	})
@@ -65,7 +67,7 @@ func (a *attachment) awaitExit() (sandbox.Exit, error) {
 	case answer := <-answered:
 		return a.exitOf(answer)
 	case end := <-a.output.Told():
-		if exit, seen := a.seeEnd(end); seen {
+		if exit, seen := a.seeEnd(looking, end); seen {
 			return exit, nil
 		}
 		return a.exitOf(<-answered)

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -48,11 +49,12 @@ func (b *Box) witness() (*attest.Death, time.Time) {
 	return b.death, b.started
 }
 
-// seeEnd returns how the sandbox ended, if the host sees it. If the sandbox was asked to end, the engine's word is
-// needed instead: then there is no hurry, and the client that cancelled the run will find it ended on the engine, too.
-func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
+// seeEnd returns how the sandbox ended, if the host sees it before ctx is done. If the sandbox was asked to end, the
+// engine's word is needed instead: then there is no hurry, and the client that cancelled the run will find it ended on
+// the engine, too.
+func (a *attachment) seeEnd(ctx context.Context, end runfile.End) (sandbox.Exit, bool) {
 	death, started := a.box.witness()
-	if death == nil || a.box.asked.Load() || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {
+	if death == nil || a.box.asked.Load() || end.Memory == runfile.MemoryUnknown || !death.Await(ctx) {
 		return sandbox.Exit{}, false
 	}
 	exit := exitWith(end.Code)

@@ -29,25 +29,18 @@ func (d *Death) Close() error {
 	return d.process.Close()
 }
 
-// deathTime bounds how long a process may take to end after its last output. deathLook is how often we check whether
-// the caller still waits.
-const (
-	deathTime = 2 * time.Second
-	deathLook = 100 * time.Millisecond
-)
+// deathLook is how often we check whether the caller still waits.
+const deathLook = 100 * time.Millisecond
 
-// Await waits for the end of a process that is about to end, and reports whether it has ended. A process 1 ends after
-// all other processes of its namespace.
+// Await waits for the end of a process until ctx is done, and reports whether it has ended. A process 1 ends after all
+// other processes of its namespace.
 func (d *Death) Await(ctx context.Context) bool {
 	conn, err := d.process.SyscallConn()
 	if err != nil {
 		return false
 	}
 	dead := false
-	for range int(deathTime / deathLook) {
-		if ctx.Err() != nil || dead {
-			break
-		}
+	for !dead && ctx.Err() == nil {
 		err := conn.Control(func(fd uintptr) {
 			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 			n, err := unix.Poll(poll, int(deathLook.Milliseconds()))
