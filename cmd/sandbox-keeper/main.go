@@ -10,8 +10,13 @@ package main
 
 import (
 	"os"
+	"runtime"
 
 	"torno/sandbox/gvisor/keeper"
 )
+
+// The main goroutine keeps the main thread, because /proc shows that thread's identity as the process's own. A keeper
+// takes another identity on threads that end with their goroutine, and Go ends every thread but the main one.
+func init() { runtime.LockOSThread() }
 
 func main() { os.Exit(keeper.Main(os.Args)) }

@@ -126,14 +126,15 @@ func (l *Launcher) sweep(ctx context.Context) error {
 }
 
 // claim decides which of two sandboxes keeps a slot that both their records name. That happens because a removal gives
-// the slot back before it removes the box: if the watcher is killed in between, the next sandbox gets the slot.
+// the slot back before it removes the box: if the watcher is killed in between, the next sandbox gets the slot. A sandbox
+// that runs keeps the slot. One that has ended gives way to one that has not. Between equals the newer one keeps it,
+// because the older one had given the slot back by then.
 type claim struct {
 	idle int // 0: it runs, or may run; 1: it does not; 2: it has ended
 	made time.Time
 }
 
-// compare puts the better claim first. Of two sandboxes that do not run, the newer one has the better claim, because the
-// older one had given the slot back by then.
+// compare puts the better claim first.
 func (c claim) compare(other claim) int {
 	return cmp.Or(cmp.Compare(c.idle, other.idle), other.made.Compare(c.made))
 }

@@ -62,7 +62,7 @@ type keeper struct {
 	box      *os.Root
 	order    Order
 	log      *output.Log
-	listener *net.UnixListener
+	listener net.Listener
 	pumping  sync.WaitGroup
 	serving  sync.WaitGroup
 	stop     context.CancelFunc // disconnects all watchers

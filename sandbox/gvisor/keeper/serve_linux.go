@@ -38,7 +38,7 @@ func (k *keeper) accept(ctx context.Context) {
 	}
 }
 
-// shortage is the pause after an Accept that failed.
+// The keeper pauses for shortage after an Accept that failed.
 const shortage = 100 * time.Millisecond
 
 // These constants bound a watcher's first line: the progress that it has, or one of the words below.

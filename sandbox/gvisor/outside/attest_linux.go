@@ -115,7 +115,6 @@ func (s subject) findProcesses() (sentry, gofer *attest.Process, err error) {
 		gofer, err = s.findGofer(parent, pid)
 	}
 	if err != nil {
-		err = attest.OrEnded(err, sentry) // the sentry of a dead parent is killed, and shown as a child of another process
 		sentry.Close()
 		return nil, nil, err
 	}

@@ -42,8 +42,8 @@ func TestAProcessThatHasEnded(t *testing.T) {
 	}
 }
 
-// TestAProcessThatExitsByItself has a process exit that nobody killed. While it gives its memory back it is no zombie, but version 1 of control
-// groups shows it in no group any more. Whoever sees other groups than before sees afterwards that it has ended.
+// TestAProcessThatExitsByItself starts a process that takes memory and exits. While the kernel takes the memory back, the process is no zombie
+// yet, but version 1 of control groups lists it in no group. Whenever its groups change, HasEnded must report its end.
 func TestAProcessThatExitsByItself(t *testing.T) {
 	self, err := Open(os.Getpid())
 	if err != nil {

@@ -96,16 +96,16 @@ func (p *Process) HasEnded() bool {
 	return errors.Is(err, sandbox.ErrNotHeld) || err == nil && isExiting(stat)
 }
 
-// isExiting reports whether a process's stat says that it exits: its flags have the kernel's PF_EXITING. The status of
-// such a process can say that it runs: until it is a zombie, and no kill is pending if it exits by itself.
+// isExiting reads from the text of /proc/<pid>/stat whether the kernel has begun to end a process. Between that and the
+// zombie the status says that the process runs.
 func isExiting(stat []byte) bool {
-	const flags, exiting = 6, 4 // the place among the fields after the name, which the process chooses, and PF_EXITING
+	const place, exiting = 6, 4 // of the flags, counted after the name, which the process chooses; and PF_EXITING
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= flags {
+	if len(fields) <= place {
 		return false
 	}
-	has, err := strconv.ParseUint(string(fields[flags]), 10, 64)
-	return err == nil && has&exiting != 0
+	flags, err := strconv.ParseUint(string(fields[place]), 10, 64)
+	return err == nil && flags&exiting != 0
 }
 
 // OrEnded returns err, unless one of the inspected processes has ended. Then it returns ErrNotHeld, because
