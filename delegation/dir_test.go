@@ -25,7 +25,7 @@ func TestPublishThenRead(t *testing.T) {
 		if err != nil || string(got) != data {
 			t.Fatalf("%q, %v", got, err)
 		}
-		if stamp.Size != int64(len(data)) || !stamp.Mode.IsRegular() || stamp.Links != 1 || time.Since(stamp.ModTime) > time.Hour {
+		if stamp.Size != int64(len(data)) || !stamp.Mode.IsRegular() || stamp.Links != 1 || stamp.ModTime.IsZero() {
 			t.Errorf("%+v", stamp)
 		}
 		if again, err := outbox.Stat("response_s1.json"); err != nil || again != stamp {

@@ -36,7 +36,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	})
 }
 
-// onDocker are more points beside which Docker's launcher does something.
+// At the points of onDocker, too, Docker's launcher does something just before or after.
 var onDocker = []string{"launch.bound", "run.opened", "run.forced", "recover.dropped", "recover.ended", "recover.site", "recover.attempted"}
 
 // launching are the points beside what an ordinary user's launcher does otherwise than root's: it mounts when it starts, and

@@ -34,10 +34,10 @@ func clockIsSet(t *testing.T, sandbox string, by time.Duration) {
 	const short = 6 * time.Second
 	asks := map[string]house.Ask{}
 	for _, a := range []house.Ask{
-		{ID: "long", Task: untilTold, Timeout: 120},
-		{ID: "ends", Task: untilTold, Timeout: 120},
-		{ID: "fails", Task: untilTold + "exit 3", Timeout: 120},
-		{ID: "cancelled", Task: forEver, Timeout: 120},
+		{ID: "long", Task: untilTold},
+		{ID: "ends", Task: untilTold},
+		{ID: "fails", Task: untilTold + "exit 3"},
+		{ID: "cancelled", Task: forEver},
 		{ID: "short", Task: forEver, Timeout: int(short.Seconds())},
 	} {
 		asks[a.ID] = h.Submit(a)

@@ -17,7 +17,8 @@ import (
 // TestAFloodDelaysItsOwnParent: while one parent has hundreds waiting, another one's requests wait for about one run.
 func TestAFloodDelaysItsOwnParent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "second")
-	h := house.New(t, house.Plan{MaxRunning: 2, Dirs: []string{dir + "/workspaces"}, Extra: fmt.Sprintf(
+	const slots = 2
+	h := house.New(t, house.Plan{MaxRunning: slots, Dirs: []string{dir + "/workspaces"}, Extra: fmt.Sprintf(
 		"    queue: 1000\n  second:\n    dir: %[1]s\n    allow: [%[1]s/workspaces]\n    profiles: [sh]", dir)})
 	other := h.Beside(dir)
 	const task, flood = "sleep 0.2", 300
@@ -43,7 +44,7 @@ func TestAFloodDelaysItsOwnParent(t *testing.T) {
 	if still < flood/2 {
 		t.Fatalf("only %d of the flood wait: nothing is shown", still)
 	}
-	if len(overtaken) != len(queued) || slices.Max(overtaken) > 1 {
+	if len(overtaken) != len(queued) || slices.Max(overtaken) > 1+slots { // runs that had a slot already when it came may be recorded later
 		t.Errorf("while a request of the second outbox waited, so many of the first one got their turn: %v", overtaken)
 	}
 }

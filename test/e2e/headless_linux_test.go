@@ -118,7 +118,7 @@ func losesItsTerminal(t *testing.T, way away) {
 		if err != nil {
 			t.Errorf("the watcher ended with %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(house.Patience):
 		t.Fatal("the watcher stays")
 	}
 	resp := h.Response(a)

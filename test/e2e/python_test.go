@@ -225,7 +225,7 @@ func massGenGivesUpAtItsTimeout(t *testing.T, sandbox string) {
 	}
 	m.tell("timeout", &r)
 	m.saw(r.Late, "partial", "draft", fmt.Sprintf("Subagent exceeded timeout of %g seconds", r.Seconds))
-	if r.Late.Took < r.Seconds || r.Late.Took > r.Seconds+27 { // and 30 are its grace
+	if r.Late.Took < r.Seconds {
 		t.Errorf("the client gave up after %.2f s", r.Late.Took)
 	}
 	m.saw(r.Silent, "completed", "", "") // and not the draft of the run before

@@ -41,7 +41,9 @@ python3 -m pip install --quiet --no-cache-dir --disable-pip-version-check --targ
   grep -h left "$(/usr/local/go/bin/go list -m -f '{{.Dir}}' example.com/left)/left.go")`
 		installs := func(id string) {
 			t.Helper()
-			resp := h.Run(house.Ask{ID: id, Profile: "builds", Task: task})
+			ask := h.Submit(house.Ask{ID: id, Profile: "builds", Task: task})
+			h.Within(2*house.Patience, id+" is answered", func() bool { return h.Exists("response_" + id + ".json") }) // three package managers, one after the other
+			resp := h.Response(ask)
 			h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 			for _, want := range []string{"left of npm", "left of pypi", "left of go"} {
 				if !strings.Contains(resp.StdoutTail, want) {

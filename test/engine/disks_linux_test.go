@@ -32,7 +32,14 @@ func TestTheJournalsDiskIsFull(t *testing.T) {
 	free()
 	resp := h.Response(running)
 	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
-	for n := range waiting { // in whatever order: each try of the journal let some others in first
+	allDone(h, waiting)
+	calm(h)
+}
+
+// allDone waits until all that waited are done, in whatever order they were let in. Each has as long as one may take.
+func allDone(h *house.House, waiting []house.Ask) {
+	h.Helper()
+	for n := range waiting {
 		h.Eventually(fmt.Sprint(n+1, " of those that waited are answered"), func() bool {
 			answered := 0
 			for _, a := range waiting {
@@ -46,7 +53,6 @@ func TestTheJournalsDiskIsFull(t *testing.T) {
 	for _, a := range waiting {
 		h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	}
-	calm(h)
 }
 
 // onADisk is a house whose outbox has a disk of its own, and a run in a workspace elsewhere that waits for a file there.

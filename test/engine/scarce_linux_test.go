@@ -29,9 +29,7 @@ func TestDescriptorsAreExhausted(t *testing.T) {
 		return err == nil && slices.ContainsFunc(status.Outboxes[0].Notices, func(n delegation.Notice) bool { return n.Code == delegation.NoticeDescriptors })
 	})
 	lift()
-	for _, a := range waiting {
-		h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	}
+	allDone(h, waiting)
 	finished(h, running)
 	calm(h)
 }

@@ -82,7 +82,7 @@ func TestTheEngineHangs(t *testing.T) {
 // answer comes when the engine is back.
 func TestAHungEngineKeepsNoChildAlive(t *testing.T) {
 	h, engine := with(t, house.PrivatePlan{})
-	const word, timeout = "a-child-of-a-hung-engine", 5
+	const word, timeout = "a-child-of-a-hung-engine", 15
 	ask := h.Submit(house.Ask{ID: "s1", Task: `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done # ` + word, Timeout: timeout})
 	h.Says(ask, "hello")
 	run, err := h.Client.Run(h.Context(), "main/s1")

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"torno/sandbox"
 	"torno/sandbox/local"
 	"torno/test/prober/verdict"
+	"torno/test/wait"
 	"torno/test/weak"
 )
 
@@ -45,9 +45,8 @@ type Field struct {
 // mib is 1 MiB.
 const mib = 1 << 20
 
-// patience is how long others may be kept waiting by a sandbox that takes all it can get. It is generous, for machines
-// that do much else at the time; what was measured is in the notes.
-const patience = 15 * time.Second
+// patience is how long others may be kept waiting by a sandbox that takes all it can get. What was measured is in the notes.
+const patience = wait.Patience
 
 // New puts the prober into the workspace.
 func New(t testing.TB, l Launcher) *Field {

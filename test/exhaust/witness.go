@@ -29,9 +29,6 @@ type witness struct {
 	faults  []string
 }
 
-// waiting is how long a neighbour may take to say anything at all.
-const waiting = time.Minute
-
 func (f *Field) witness() *witness {
 	f.Helper()
 	w := &witness{Field: f, first: make(chan struct{})}
@@ -43,7 +40,7 @@ func (f *Field) witness() *witness {
 	w.tasks.Go(func() { w.ask(ctx) })
 	select {
 	case <-w.first:
-	case <-time.After(waiting):
+	case <-time.After(patience):
 		f.Fatal("the neighbour's first word does not come")
 	}
 	return w
@@ -107,7 +104,7 @@ func (w *witness) beaten(n int) {
 		return told
 	}
 	want := count() + n
-	for deadline := time.Now().Add(waiting); count() < want; time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); count() < want; time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Fatalf("the neighbour has told %d times and not %d", count(), want)
 		}

@@ -20,6 +20,7 @@ var measures = []string{
 	"TestTheRoadIsShort", "TestAnIdleWatcherIsSmall", "TestAFloodOfLinesWaits", "TestFiveHundredStreams",
 	"TestACrowdDoesNotSlowTheDoor", "TestMemoryStaysFlat", "TestAQueuedRunIsCounted", "TestASentRequestLeavesTheHeap",
 	"TestListDoesNotGrowWithTheHistory", "TestDeepFindingsCostNoMoreThanOthers", "TestLoadCostsLittle", "TestAFrozenWatcher", "TestWaitingForAnEngineIsNoWork",
+	"TestAFloodIsNotKept",
 }
 
 // variants show in another way what other tests of the suite show, or are one program's own story. They take long.

@@ -39,11 +39,7 @@ func junk(t *testing.T, h *house.House) {
 	for i := range 500 {
 		h.Touch(fmt.Sprintf("request_empty%d.json", i))
 	}
-	begin := time.Now()
 	h.Want(h.Run(house.Ask{ID: "honest", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if took := time.Since(begin); took > patienceOfTheHonest {
-		t.Errorf("an honest request behind them took %s", took)
-	}
 	h.Eventually("what is called a request is answered", func() bool { return h.Exists("response_empty499.json") })
 	spent, naive := atRest(h), 100*lookAtAll(h).Seconds()/0.5
 	for range 4 { // it may still have had events to read

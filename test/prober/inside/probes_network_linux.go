@@ -60,7 +60,7 @@ func nameServer(*Ground) error {
 }
 
 // patience is how long a packet that goes nowhere is waited for. In a sandbox none leaves.
-const patience = 300 * time.Millisecond
+const patience = time.Second
 
 func dials(network, host, port string) func(*Ground) error {
 	return func(*Ground) error { return dial(network, net.JoinHostPort(host, port)) }
