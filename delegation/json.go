@@ -10,18 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth limits how deeply JSON may be nested. The outermost object counts as one level.
-const maxDepth = 64
+// These constants limit JSON. The outermost object counts as one level. A decoded object takes fifty times as much memory
+// as its text, so a few megabytes of empty ones would take hundreds of megabytes.
+const (
+	maxDepth  = 64
+	maxValues = 100_000
+)
 
-// parseObject reads one JSON object, member by member. The text must be valid UTF-8 of bounded depth; no name may come
-// twice, and nothing may follow the object. Names must match letter for letter, which encoding/json does not demand for
+// parseObject reads one JSON object, member by member. The text must be valid UTF-8 of bounded depth and number of
+// values; no name may come twice, and nothing may follow the object. Names must match letter for letter, which encoding/json does not demand for
 // structs.
 func parseObject(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
 	}
-	if depthOver(data, maxDepth) {
+	switch depth, values := shapeOf(data); {
+	case depth > maxDepth:
 		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
+	case values > maxValues:
+		return nil, fmt.Errorf("more than %d values", maxValues)
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -61,9 +68,9 @@ func eachMember(data []byte, visit func(name string, value json.RawMessage) erro
 	return nil
 }
 
-// depthOver reports whether brackets outside of strings nest deeper than limit. It must run before anything that
-// recurses.
-func depthOver(data []byte, limit int) bool {
+// shapeOf returns how deep brackets nest outside of strings, and at most how many values there are. It must run before
+// anything that recurses or decodes.
+func shapeOf(data []byte) (deepest, values int) {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -72,15 +79,17 @@ func depthOver(data []byte, limit int) bool {
 		case c == '"':
 			inString = !inString
 		case inString:
+		case c == ',':
+			values++
 		case c == '{' || c == '[':
-			if depth++; depth > limit {
-				return true
-			}
+			values++
+			depth++
+			deepest = max(deepest, depth)
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return false
+	return deepest, values
 }
 
 // decodeStrict fills the struct behind target from an object. Names must match exactly and types strictly; unknown

@@ -118,6 +118,7 @@ func TestProtocolNumbers(t *testing.T) {
 	doc := protocol(t)
 	for _, says := range []string{
 		fmt.Sprintf("nest at most %d\nlevels deep", maxDepth),
+		fmt.Sprintf("have at most %d values", maxValues),
 		fmt.Sprintf("at most %d files or directories", MaxContextPaths),
 		fmt.Sprintf("printable text of 1 to %d bytes", MaxRequestID),
 		fmt.Sprintf("at\nmost %d bytes long", MaxSegment),

@@ -114,7 +114,8 @@ func TestWhatAStampTells(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsRemovedDuringTheLook is gone, and nothing is wrong: a client that has its response removes the request.
+// TestARequestThatIsRemovedDuringTheLook: a client removes its request while StillHolds looks at it. StillHolds reports that it is gone,
+// and no error.
 func TestARequestThatIsRemovedDuringTheLook(t *testing.T) {
 	outbox := newOutbox(t)
 	const name = "request_s1.json"

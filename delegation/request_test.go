@@ -188,6 +188,18 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+func TestValuesAreCounted(t *testing.T) {
+	with := func(values int) []byte {
+		return withMembers(t, `"yaml_config": {"k": [`+strings.Repeat(`{"":0},`, values/2)+`"a, [b"]}`)
+	}
+	if _, err := DecodeRequest(with(maxValues - 100)); err != nil {
+		t.Error(err)
+	}
+	if _, err := DecodeRequest(with(maxValues + 2)); err == nil || !strings.Contains(err.Error(), "more than 100000 values") {
+		t.Errorf("too many values: %v", err)
+	}
+}
+
 func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 	good := Request{SubagentID: subagentID(t, "s1"), RequestID: requestID(t, "r1"), Task: "t", Workspace: "w", TimeoutSeconds: 1}
 	if _, err := good.Encode(); err != nil {
