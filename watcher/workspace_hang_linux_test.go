@@ -188,18 +188,23 @@ func TestWhatNeverEndsIsLeftBehind(t *testing.T) {
 	d.stop = func() {}
 }
 
-// TestCallsThatHangAreFew: a request after the other names a workspace on a file system that hangs. Each is answered, and at
-// most a few calls wait.
+// TestCallsThatHangAreFew: requests name workspaces on a file system that hangs. The first two make all calls that may hang, two
+// each, and the others none. Each is answered.
 func TestCallsThatHangAreFew(t *testing.T) {
 	d := newHangingDesk(t)
 	d.response(d.submit(ask{id: "s7", task: "echo"}))
 	d.fs.Hang()
-	for i := range 6 {
-		id := numbered("s", i+1)
-		resp := d.response(d.submit(ask{id: id, task: "echo", workspace: filepath.Join(d.root, id)}))
-		d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
-		if !strings.Contains(resp.StderrTail, workspace.ErrHangs.Error()) {
-			t.Errorf("it says %q", resp.StderrTail)
+	for _, together := range [][]string{{"s1", "s2"}, {"s3"}, {"s4", "s5", "s6"}} {
+		asks := make([]ask, 0, len(together))
+		for _, id := range together {
+			asks = append(asks, d.submit(ask{id: id, task: "echo", workspace: filepath.Join(d.root, id)}))
+		}
+		for _, a := range asks {
+			resp := d.response(a)
+			d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+			if !strings.Contains(resp.StderrTail, workspace.ErrHangs.Error()) {
+				t.Errorf("it says %q", resp.StderrTail)
+			}
 		}
 	}
 	if left := d.watcher.hangs.Left(); left != hang.Most {

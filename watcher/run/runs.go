@@ -165,7 +165,9 @@ func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *jou
 // exist yet, or its file system does not answer, lookAbove does nothing: every run is looked at again just before it
 // starts.
 func (r *Run) lookAbove() {
-	held, err := workspace.Open(r.runs.Life, r.runs.Hangs, r.runs.Workspaces, r.spec)
+	ctx, cancel := context.WithTimeout(r.runs.Life, workspace.HangTime) // the outbox waits meanwhile
+	defer cancel()
+	held, err := workspace.Open(ctx, r.runs.Hangs, r.runs.Workspaces, r.spec)
 	if err != nil {
 		return
 	}
@@ -182,9 +184,14 @@ func (runs *Runs) own(r *Run) {
 	runs.families.enter(r)
 }
 
-// dismiss concludes a run that never had a sandbox. It works in the background, because its caller must not wait for a
-// journal in trouble.
-func (runs *Runs) dismiss(r *runner, v verdict) { runs.carried.Go(func() { r.conclude(v) }) }
+// dismiss concludes an attempt that never had a sandbox. It works in the background, because its caller must not wait for
+// a journal in trouble, nor for a resource that knows what an earlier attempt has used.
+func (runs *Runs) dismiss(r *runner, v verdict) {
+	runs.carried.Go(func() {
+		r.endResources(&v)
+		r.conclude(v)
+	})
+}
 
 func (runs *Runs) disown(r *Run) {
 	runs.mu.Lock()

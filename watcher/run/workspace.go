@@ -24,12 +24,17 @@ type workplace struct {
 }
 
 // hold holds the workspace of a run. It reports no error: the launcher looks at the workspace next, and says why it
-// cannot be used. If no file descriptor is free, hold waits for one.
+// cannot be used. If no file descriptor is free, hold waits for one. A run whose agent runs is followed even if it has to end.
 func (p *workplace) hold() {
 	waits := p.runs.Notices.Flag("")
 	defer waits.Close()
+	ctx, cancel := context.WithCancel(p.runs.Life)
+	defer cancel()
+	if !p.Standing().Phase.IsReleased() {
+		defer context.AfterFunc(p.ending, cancel)()
+	}
 	for try := 1; ; try++ {
-		p.held, p.holdErr = workspace.Open(p.runs.Life, p.runs.Hangs, p.runs.Workspaces, p.spec)
+		p.held, p.holdErr = workspace.Open(ctx, p.runs.Hangs, p.runs.Workspaces, p.spec)
 		if p.holdErr == nil || notice.CodeOf(p.holdErr, "") != delegation.NoticeDescriptors || p.ending.Err() != nil || p.runs.Life.Err() != nil {
 			return
 		}

@@ -69,6 +69,43 @@ func TestAWorkspaceThatComesBack(t *testing.T) {
 	}
 }
 
+// TestAFileSystemThatStopsForAWhile: a run that begins waits for it, but not when it has to end.
+func TestAFileSystemThatStopsForAWhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		stops  time.Duration
+		cancel bool
+		held   bool
+		waits  time.Duration // at most
+	}{
+		"some seconds":                 {5 * time.Second, false, true, 5 * time.Second},
+		"an hour":                      {time.Hour, false, false, 11 * time.Second},
+		"an hour, and it is cancelled": {time.Hour, true, false, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := runsOf(t)
+				runs.Workspaces = func(sandbox.Spec) (workspace.Directory, error) {
+					time.Sleep(c.stops)
+					return directory{}, nil
+				}
+				r := runs.newRun(Request{}, sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}, deaf{})
+				begin := time.Now()
+				if c.cancel {
+					time.AfterFunc(time.Second, func() { r.End(delegation.ReasonCancelled) })
+				}
+				r.workplace.hold()
+				if held := r.workplace.held != nil; held != c.held {
+					t.Errorf("held: %v, %v", held, r.workplace.holdErr)
+				}
+				if waited := time.Since(begin); waited > c.waits {
+					t.Errorf("it waits %v", waited)
+				}
+				time.Sleep(c.stops) // the call that was left behind returns
+			})
+		})
+	}
+}
+
 // directory stands for a workspace that was opened.
 type directory struct{ workspace.Directory }
 

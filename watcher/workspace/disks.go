@@ -11,8 +11,8 @@ import (
 	"torno/internal/tree"
 )
 
-// Disks watches the free space of the file systems with workspaces, as long as anything runs there. When a file system
-// reaches the floor, Disks ends the run that wrote most there. If the free space still falls, it ends the next.
+// Disks watches the free space of workspaces, as long as anything runs there. When the space of some reaches the floor,
+// Disks ends that run among them which wrote most on its file system. If the free space still falls, it ends the next.
 //
 // One goroutine, Loop, looks and decides. Workspaces may join and leave at any time.
 type Disks struct {
@@ -89,20 +89,28 @@ func (d *Disks) Loop(ctx context.Context) {
 	}
 }
 
-// look looks at every file system once. It returns the time until the next look, and whether anything runs.
+// look asks every workspace once. It returns the time until the next look, and whether anything runs.
 func (d *Disks) look(ctx context.Context) (pause time.Duration, runs bool) {
 	pause = wideLook
 	runs = d.anyRuns()
-	for dev, s := range d.spaces() {
-		if !d.floor.crossed(s) {
+	for dev, answers := range d.spaces() {
+		var low cramped
+		for held, s := range answers {
+			if d.floor.crossed(s) {
+				low.add(held, s)
+			} else {
+				pause = min(pause, d.distance(s))
+			}
+		}
+		if len(low.on) == 0 {
 			delete(d.below, dev)
-			pause = min(pause, d.distance(s))
 			continue
 		}
 		pause = closeLook
-		d.tell(dev, s)
-		if d.worse(dev, s) {
-			d.endOne(ctx, dev, s)
+		owners := d.ownersOf(low.on)
+		tell(owners, d.floor.short(low.least))
+		if d.worse(dev, low.least) {
+			d.endOne(ctx, dev, owners, low.least)
 		}
 	}
 	return max(pause, closeLook), runs
@@ -114,41 +122,57 @@ func (d *Disks) anyRuns() bool {
 	return len(d.owners) > 0
 }
 
-// tell tells the clients of all runs on a file system that it has reached the floor.
-func (d *Disks) tell(dev uint64, s tree.Space) {
-	why := errors.New(d.floor.short(s))
-	for _, owner := range d.on(dev) {
-		owner.Crowded(why)
+// tell tells the clients of runs that there is too little room for them.
+func tell(owners map[*Held]Owner, why string) {
+	for _, owner := range owners {
+		owner.Crowded(errors.New(why))
 	}
 }
 
-// spaces returns the free space of each file system. It leaves out a file system that does not answer within
-// askingTime, and does not ask it again until it has answered.
-func (d *Disks) spaces() map[uint64]tree.Space {
-	answers := make(chan diskSpace)
+// cramped are the workspaces of one file system that have too little room.
+type cramped struct {
+	on    []*Held
+	least tree.Space // the least room that one of them has
+}
+
+func (c *cramped) add(held *Held, s tree.Space) {
+	if len(c.on) == 0 || s.Bytes < c.least.Bytes {
+		c.least = s
+	}
+	c.on = append(c.on, held)
+}
+
+// spaces returns the free space of each workspace, by file system. Workspaces of one file system may have different
+// answers: with project quotas each directory has the room of its own quota. spaces leaves out a file system that does not
+// answer within askingTime, and does not ask it again until it has answered.
+func (d *Disks) spaces() map[uint64]map[*Held]tree.Space {
+	answers := make(chan diskSpaces)
 	enough := make(chan struct{})
 	defer close(enough)
 	waiting := 0
-	for dev, held := range d.toAsk() {
+	for dev, there := range d.toAsk() {
 		waiting++
 		go func() {
-			s, err := held.Space()
+			a := diskSpaces{dev, make(map[*Held]tree.Space)}
+			for _, held := range there {
+				if s, err := held.Space(); err == nil {
+					a.of[held] = s
+				}
+			}
 			d.answered(dev)
 			select {
-			case answers <- diskSpace{dev, s, err}:
+			case answers <- a:
 			case <-enough:
 			}
 		}()
 	}
-	found := make(map[uint64]tree.Space)
+	found := make(map[uint64]map[*Held]tree.Space)
 	timeout := time.NewTimer(askingTime)
 	defer timeout.Stop()
 	for ; waiting > 0; waiting-- {
 		select {
 		case a := <-answers:
-			if a.err == nil {
-				found[a.dev] = a.space
-			}
+			found[a.dev] = a.of
 		case <-timeout.C:
 			return found
 		}
@@ -156,21 +180,20 @@ func (d *Disks) spaces() map[uint64]tree.Space {
 	return found
 }
 
-// diskSpace is a file system's answer.
-type diskSpace struct {
-	dev   uint64
-	space tree.Space
-	err   error
+// diskSpaces is the answer of a file system.
+type diskSpaces struct {
+	dev uint64
+	of  map[*Held]tree.Space
 }
 
-// toAsk returns one workspace on each file system that owes no answer.
-func (d *Disks) toAsk() map[uint64]*Held {
+// toAsk returns the workspaces of each file system that owes no answer.
+func (d *Disks) toAsk() map[uint64][]*Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ask := make(map[uint64]*Held)
+	ask := make(map[uint64][]*Held)
 	for held := range d.owners {
 		if dev := held.ID().Dev; !d.asked[dev] {
-			ask[dev] = held
+			ask[dev] = append(ask[dev], held)
 		}
 	}
 	for dev := range ask {
@@ -214,9 +237,9 @@ func (d *Disks) watches(held *Held) bool {
 	return d.owners[held] != nil
 }
 
-// endOne ends the run that wrote most on a file system.
-func (d *Disks) endOne(ctx context.Context, dev uint64, s tree.Space) {
-	most, owner := d.greediest(ctx, dev)
+// endOne ends the run that wrote most, of those that have too little room on a file system.
+func (d *Disks) endOne(ctx context.Context, dev uint64, owners map[*Held]Owner, s tree.Space) {
+	most, owner := greediest(ctx, owners)
 	if owner == nil {
 		return
 	}
@@ -228,10 +251,9 @@ func (d *Disks) endOne(ctx context.Context, dev uint64, s tree.Space) {
 	})
 }
 
-// greediest returns the run that wrote most on a file system, without the runs that are already ending. It asks each
-// run and waits only a moment. A run that is busy looking cannot answer; the result of its previous look counts.
-func (d *Disks) greediest(ctx context.Context, dev uint64) (most growth, owner Owner) {
-	owners := d.on(dev)
+// greediest returns the run that wrote most, without the runs that are already ending. It asks each run and waits only a
+// moment. A run that is busy looking cannot answer; the result of its previous look counts.
+func greediest(ctx context.Context, owners map[*Held]Owner) (most growth, owner Owner) {
 	maps.DeleteFunc(owners, func(_ *Held, owner Owner) bool { return owner.IsEnding() })
 	most.bytes = -1
 	take := func(g growth) {
@@ -264,15 +286,15 @@ func (d *Disks) greediest(ctx context.Context, dev uint64) (most growth, owner O
 	return most, owner
 }
 
-// on returns the workspaces on a file system. Their runs may close them as soon as on returns.
-func (d *Disks) on(dev uint64) map[*Held]Owner {
+// ownersOf returns the runs that work in workspaces. They may close their workspaces as soon as ownersOf returns.
+func (d *Disks) ownersOf(there []*Held) map[*Held]Owner {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	there := make(map[*Held]Owner)
-	for held, owner := range d.owners {
-		if held.ID().Dev == dev {
-			there[held] = owner
+	owners := make(map[*Held]Owner)
+	for _, held := range there {
+		if owner, ok := d.owners[held]; ok {
+			owners[held] = owner
 		}
 	}
-	return there
+	return owners
 }

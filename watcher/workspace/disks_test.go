@@ -126,6 +126,33 @@ func TestTheOneThatWroteMostIsEndedFirst(t *testing.T) {
 	})
 }
 
+// TestAQuotaIsItsParentsOwn: a parent fills its own quota again and again, and has written nothing in a run. Another parent's run on the same
+// file system has written much, and has room.
+func TestAQuotaIsItsParentsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := watched(t, Floor{Bytes: gib})
+		full := &fakeDir{space: tree.Space{Bytes: 2 * gib, Files: -1}}
+		wide := &fakeDir{space: tree.Space{Bytes: 9 * gib, Files: -1}}
+		theirs, others := onDisk(full, 0), []*worker{onDisk(wide, 50), onDisk(wide, 60)}
+		defer theirs.join(d)()
+		for _, other := range others {
+			defer other.join(d)()
+		}
+		for i := range int64(12) {
+			full.set(func(f *fakeDir) { f.space.Bytes = gib/2 - i*gib/32 })
+			time.Sleep(wideLook)
+		}
+		for _, other := range others {
+			if other.IsEnding() || other.crowded.Load() > 0 {
+				t.Errorf("a run with room is ended: %t, and told %d times that it has none", other.IsEnding(), other.crowded.Load())
+			}
+		}
+		if !theirs.IsEnding() {
+			t.Error("nobody was ended, and the space fell")
+		}
+	})
+}
+
 // TestWhoIsAskedAnswersForItself: what the newest look has seen may be old.
 func TestWhoIsAskedAnswersForItself(t *testing.T) {
 	d := NewDisks(Floor{Bytes: gib})
@@ -140,7 +167,7 @@ func TestWhoIsAskedAnswersForItself(t *testing.T) {
 	}()
 	<-asked
 	for {
-		if most, _ := d.greediest(t.Context(), 0); most.held == quick.held {
+		if most, _ := greediest(t.Context(), d.ownersOf([]*Held{stale.held, quick.held})); most.held == quick.held {
 			break // else it was not there to be asked
 		}
 		runtime.Gosched()

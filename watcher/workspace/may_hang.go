@@ -13,8 +13,12 @@ import (
 	"torno/watcher/hang"
 )
 
-// HangTime is how long a call to a workspace may take in addition to its own time limit.
+// HangTime is how long a look through a workspace may take in addition to its own time limit.
 const HangTime = 2 * time.Second
+
+// answerTime is how long a file system may take for a call without which no run begins. It is longer than HangTime, because a
+// disk that writes back much, or a server that starts again, stops for some seconds, and the run would be answered with an error.
+const answerTime = 10 * time.Second
 
 // ErrHangs is returned for a call that was left behind, or that did not begin because too many others hang there.
 var ErrHangs = errors.New("its file system does not answer")
@@ -31,7 +35,7 @@ var Calls = hang.Kind{
 
 // openFar opens a workspace whose file system may hang.
 func openFar(ctx context.Context, h *hang.Calls, open func(sandbox.Spec) (Directory, error), spec sandbox.Spec) (Directory, error) {
-	ctx, cancel := context.WithTimeout(ctx, HangTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	root := spec.WorkspaceMount().Source.Base
 	held, err := hang.DoUnlessFull(ctx, h, root, func() (Directory, error) { return open(spec) }, func(dir Directory, err error) {
@@ -59,32 +63,32 @@ type farWorkspace struct {
 func (f *farWorkspace) ID() tree.ID { return f.inner.ID() }
 
 func (f *farWorkspace) Above() ([]sandbox.Directory, error) {
-	return callWorkspace(context.Background(), f, 0, func(context.Context) ([]sandbox.Directory, error) { return f.inner.Above() })
+	return callWorkspace(context.Background(), f, answerTime, func(context.Context) ([]sandbox.Directory, error) { return f.inner.Above() })
 }
 
 func (f *farWorkspace) Space() (tree.Space, error) {
-	return callWorkspace(context.Background(), f, 0, func(context.Context) (tree.Space, error) { return f.inner.Space() })
+	return callWorkspace(context.Background(), f, answerTime, func(context.Context) (tree.Space, error) { return f.inner.Space() })
 }
 
 func (f *farWorkspace) Measure(ctx context.Context, bounds tree.Bounds) (tree.Usage, error) {
 	bounds.Time = cmp.Or(bounds.Time, lookBudget)
-	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Usage, error) { return f.inner.Measure(ctx, bounds) })
+	return callWorkspace(ctx, f, bounds.Time+HangTime, func(ctx context.Context) (tree.Usage, error) { return f.inner.Measure(ctx, bounds) })
 }
 
 func (f *farWorkspace) Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error) {
 	bounds.Time = cmp.Or(bounds.Time, lookBudget)
-	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Findings, error) {
+	return callWorkspace(ctx, f, bounds.Time+HangTime, func(ctx context.Context) (tree.Findings, error) {
 		return f.inner.Inspect(ctx, bounds, own...)
 	})
 }
 
 func (f *farWorkspace) Artifacts(ctx context.Context, bounds tree.Bounds, want tree.Want) (tree.Artifacts, error) {
 	bounds.Time = cmp.Or(bounds.Time, lookBudget)
-	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Artifacts, error) { return f.inner.Artifacts(ctx, bounds, want) })
+	return callWorkspace(ctx, f, bounds.Time+HangTime, func(ctx context.Context) (tree.Artifacts, error) { return f.inner.Artifacts(ctx, bounds, want) })
 }
 
 func (f *farWorkspace) CopyTo(ctx context.Context, to *os.File, bounds tree.CopyBounds) (tree.Copied, error) {
-	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Copied, error) { return f.inner.CopyTo(ctx, to, bounds) })
+	return callWorkspace(ctx, f, bounds.Time+HangTime, func(ctx context.Context) (tree.Copied, error) { return f.inner.CopyTo(ctx, to, bounds) })
 }
 
 // Close closes the workspace as soon as no call is running. Closing a directory does not ask its file system, so it
@@ -99,9 +103,9 @@ func (f *farWorkspace) Close() error {
 	return f.inner.Close()
 }
 
-// callWorkspace makes a call that may take the time within, and waits HangTime longer at most.
+// callWorkspace makes a call, and waits for it for the time within at most.
 func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Duration, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, within+HangTime)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return hang.DoUnlessFull(ctx, f.hangs, f.root, func() (answer T, err error) {
 		if !f.beginCall() {
