@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/sandbox"
 	"torno/watcher/outbox"
 )
 
@@ -221,7 +222,7 @@ func TestAQueuedRunIsCounted(t *testing.T) {
 		}
 		slices.Sort(each)
 		holds := each[rounds/2]
-		counted := float64(outbox.HeldBy(make([]byte, size)))
+		counted := float64(outbox.HeldBy(make([]byte, size), sandbox.Spec{}))
 		t.Logf("with %d bytes of task %.0f are held and %.0f are counted", size, holds, counted)
 		if holds > 1.5*counted || counted > 2*holds {
 			t.Errorf("a run with %d bytes of task holds %.0f and counts as %.0f", size, holds, counted)

@@ -28,15 +28,21 @@ type Admission struct {
 const runBytes = 12 << 10
 
 // HeldBy returns how much memory a waiting run with this request holds. The task is held twice: in the request, and
-// among the arguments of the agent.
-func HeldBy(request []byte) int64 { return runBytes + 2*int64(len(request)) }
+// among the arguments of the agent. A file of the host can be a hundred times as long as the configuration in the request.
+func HeldBy(request []byte, spec sandbox.Spec) int64 {
+	bytes := runBytes + 2*int64(len(request))
+	for _, file := range spec.Files {
+		bytes += int64(len(file.Content))
+	}
+	return bytes
+}
 
 // Admission returns the admission of a compiled request.
 func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, warnings []string) *Admission {
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{file: in.name, box: o, Request: run.Request{
 		Key: key, Outbox: o.Name, Spec: spec, Warnings: warnings, Launcher: profile.Sandbox, Chosen: profile.Chosen,
-		Seen: in.seen, Bytes: HeldBy(in.data), Descent: in.descent, Made: in.made,
+		Seen: in.seen, Bytes: HeldBy(in.data, spec), Descent: in.descent, Made: in.made,
 	}}
 	a.read.Store(&in.read)
 	return a
