@@ -10,6 +10,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/crash"
 	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
@@ -231,21 +232,47 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if r == nil {
 		return o.endUntaken(ctx, record, o.Watcher.unserved.cancel)
 	}
-	r.Stop(ctx, delegation.ReasonOperator)
-	return o.over(ctx, r)
+	noted := o.stop(ctx, r)
+	return o.over(ctx, r, noted)
 }
 
-// over waits until a stopped run is over.
-func (o *Operator) over(ctx context.Context, r *run.Run) (control.Run, error) {
+// noteTime is how long the journal may take to note that an operator ends a run.
+const noteTime = 5 * time.Second
+
+// stop ends a run. First it notes that in the journal, so that the next watcher ends the run if this one cannot: a
+// stranded run waits for its site, and a watcher may be told to stop meanwhile. The error is that of the note; the run is
+// stopped without it too, because a disk that hangs must keep no agent alive.
+func (o *Operator) stop(ctx context.Context, r *run.Run) (noted error) {
+	ctx = context.WithoutCancel(ctx) // what is noted is also done
+	if r.Cause() == "" {
+		noting, cancel := context.WithTimeout(ctx, noteTime)
+		defer cancel()
+		crash.At("operator.noted")
+		noted = o.Journal.NoteEnding(noting, r.Key(), journal.NewEnding(delegation.ReasonOperator, nil))
+	}
+	r.Stop(ctx, delegation.ReasonOperator)
+	return noted
+}
+
+// over waits until a stopped run is over. noted is the error of stop.
+func (o *Operator) over(ctx context.Context, r *run.Run, noted error) (control.Run, error) {
 	if why := r.Stranded(); why != "" {
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, why)
+		err := fmt.Errorf("%w: %s", control.ErrStranded, why)
+		if noted != nil {
+			err = fmt.Errorf("%w; the next watcher will not know of it: %w", err, noted)
+		}
+		return control.Run{}, err
 	}
 	select {
 	case <-r.Over():
 	case <-ctx.Done():
 		return control.Run{}, ctx.Err()
 	}
-	return o.Run(ctx, r.Key())
+	now, err := o.Run(ctx, r.Key())
+	if err == nil && now.State != delegation.StateEnded {
+		err = fmt.Errorf("%w, because it stops or opens its launchers anew: %s", control.ErrUntaken, r.Key()) // the next one ends it
+	}
+	return now, err
 }
 
 // endUntaken ends a run that no goroutine carries. If the run is not in the list of unserved runs, it may have ended

@@ -95,8 +95,9 @@ func (o *Operator) Revoke(ctx context.Context, ref string, revocation control.Re
 		return control.Revoked{}, err
 	}
 	ends := revocation.End && len(r.Approvals().Pending()) > 0
+	var noted error
 	if ends { // stop the run first, so that its agent cannot go on with a denial
-		r.Stop(ctx, delegation.ReasonOperator)
+		noted = o.stop(ctx, r)
 	}
 	pending, err := r.Approvals().Revoke(revocation.Why)
 	if err != nil && !ends {
@@ -104,7 +105,7 @@ func (o *Operator) Revoke(ctx context.Context, ref string, revocation control.Re
 	}
 	o.Watcher.log.Warn("an operator has revoked the approvals of a run", "run", record.Key, "because", revocation.Why, "waited", pending, "ends", ends)
 	if ends {
-		ended, err := o.over(ctx, r)
+		ended, err := o.over(ctx, r, noted)
 		return control.Revoked{Run: ended, Pending: pending}, err
 	}
 	now, err := o.Run(ctx, record.Key)

@@ -58,8 +58,8 @@ func TestASubagentOfTwoOutboxesIsAmbiguous(t *testing.T) {
 	}
 }
 
-// TestAKeyIsNoSubagentsName: a parent gives subagents the key of a run that is to escape the operator as their names. A whole
-// key is the run's own, and its beginning is ambiguous.
+// TestAKeyIsNoSubagentsName: a parent names subagents after the key of a run, so that the operator's cancel misses the run. The whole
+// key still finds the run, and the operator is told that the key's beginning fits several runs.
 func TestAKeyIsNoSubagentsName(t *testing.T) {
 	d := newDesk(t, nil)
 	a := d.submit(ask{id: "escapes", task: "sleep"})

@@ -194,6 +194,9 @@ func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.H
 	switch {
 	case reason != "":
 		return rec.endUnrequested(ctx, record, reason)
+	case record.Handle == nil && record.Ending != nil:
+		rec.runs.Removals.Release(record.Sandbox)
+		return rec.end(ctx, box, record, record.Ending.Change()) // somebody ended it before anything was launched
 	case record.Handle == nil:
 		return nil // nothing was launched: the first listing admits it again
 	}

@@ -46,5 +46,9 @@ func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovere
 	if _, reason := box.StillAsked(record); reason != "" {
 		return w.endUnrequested(ctx, record, reason)
 	}
-	return w.end(ctx, box, record, journal.Change{Reason: delegation.ReasonShutdown, Ended: time.Now()})
+	change := journal.Change{Reason: delegation.ReasonShutdown, Ended: time.Now()}
+	if record.Ending != nil {
+		change = record.Ending.Change()
+	}
+	return w.end(ctx, box, record, change)
 }

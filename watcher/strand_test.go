@@ -153,6 +153,42 @@ func TestACancelOfAStrandedRunWaits(t *testing.T) {
 	d.empty()
 }
 
+// TestAnOperatorsCancelOfAStrandedRunIsKept: the watcher that was told of it opens its launchers anew when the site is back.
+func TestAnOperatorsCancelOfAStrandedRunIsKept(t *testing.T) {
+	d, a, _ := exchanged(t)
+	d.stranded(a)
+	if _, err := d.operator().Cancel(t0(), "s1"); !errors.Is(err, control.ErrStranded) {
+		t.Fatalf("cancel says %v", err)
+	}
+	d.back()
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+	d.empty()
+}
+
+// TestAnOperatorsCancelIsKept: an operator cancels a run while its sandbox is made, and the watcher dies. The next one runs nothing.
+func TestAnOperatorsCancelIsKept(t *testing.T) {
+	d := newDesk(t, nil)
+	stuck := d.hangIn(sandboxtest.OpCreate, 1, false)
+	a := d.submit(ask{id: "s1", task: "echo never"})
+	<-stuck.reached
+	operator, answered := d.operator(), make(chan struct{})
+	go func() {
+		defer close(answered)
+		if run, err := operator.Cancel(t0(), "s1"); err == nil {
+			t.Errorf("the operator is told that it is over: %+v", run)
+		}
+	}()
+	d.eventually("the cancel is noted", func() bool { return d.latest("s1").Ending != nil })
+	d.crash(stuck.free)
+	<-answered
+	d.open()
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+	if ran := d.world.Released(); len(ran) > 0 {
+		t.Errorf("%v ran", ran)
+	}
+	d.empty()
+}
+
 // TestAStrandedRunKeepsItsSubagent: the next request of that subagent waits until the earlier run is proved dead.
 func TestAStrandedRunKeepsItsSubagent(t *testing.T) {
 	d, a, _ := exchanged(t)

@@ -91,6 +91,17 @@ var cancelledAside = &story{
 	},
 }
 
+// cancelledByOperator is the story of a run that its operator ends. The watcher dies of it, and the operator ends the run again.
+var cancelledByOperator = &story{
+	during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); go s.cancel() },
+	done: func(s *scene) {
+		if err := s.cancel(); err != nil && !errors.Is(err, control.ErrEnded) {
+			s.Fatal(err)
+		}
+		ends(delegation.StatusCancelled, delegation.ReasonOperator)(s)
+	},
+}
+
 // cancel ends the run as soon as there is a watcher to be told, and has looked.
 func (s *scene) cancel() error {
 	for ctx, ticks := s.Context(), time.Tick(10*time.Millisecond); ; <-ticks {

@@ -30,6 +30,7 @@ var stories = map[string]*story{
 		during: func(s *scene) { go s.accept() }, // the watcher dies of it
 		done:   func(s *scene) { s.Must(s.accept()); says("hello\n")(s) },
 	},
+	"operator.noted":   cancelledByOperator,
 	"unserved.noted":   cancelledAside,
 	"unserved.removed": cancelledAside,
 	"unserved.ended":   cancelledAside,
