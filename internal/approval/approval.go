@@ -55,6 +55,12 @@ var (
 	ErrForeign = errors.New("the policy lets only others decide")
 )
 
+// IsRefusal reports whether a decision was refused for what it says. Any other error is trouble, and the decision may be
+// tried again.
+func IsRefusal(err error) bool {
+	return slices.ContainsFunc([]error{ErrNone, ErrUsed, ErrOther, ErrExpired, ErrChanged, ErrForeign}, func(e error) bool { return errors.Is(err, e) })
+}
+
 // Decide applies a decision. bound is the binding that is valid now: a grant needs it to equal the approval's own
 // binding.
 func (a *Approval) Decide(d Decision, p *Policy, bound Binding, now time.Duration) error {

@@ -103,6 +103,40 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
+// TestRevokedTwice: what the agent asks after a revocation waits, and another revocation denies that too. What an operator then allows
+// always is allowed, also after a restart, until the next one.
+func TestRevokedTwice(t *testing.T) {
+	r := newRig(t)
+	revoke := func(waited int) {
+		t.Helper()
+		if pending, err := r.Revoke("again"); pending != waited || err != nil {
+			t.Fatalf("%d, %v", pending, err)
+		}
+		if left := r.Pending(); len(left) > 0 {
+			t.Fatalf("they wait still: %+v", left)
+		}
+	}
+	revoke(0)
+	r.ask("a", "rm a")
+	revoke(1)
+	r.wantDue("-a")
+	r.ask("b", "rm b; ls")
+	if err := r.DecideAlways(r.decision(approval.ByOperator, true)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("+b")
+	r.restart(policy())
+	r.ask("c", "rm b; ls")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "b"})
+	r.wantDue("+c")
+	revoke(0)
+	r.ask("d", "rm b; ls")
+	if len(r.Pending()) != 1 {
+		t.Error("it is still allowed")
+	}
+}
+
 // TestAlways: calls like it, for this run, also after a restart; not what denies it, and not another command.
 func TestAlways(t *testing.T) {
 	r := newRig(t)

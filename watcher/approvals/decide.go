@@ -112,13 +112,10 @@ func (d *Desk) Revoke(why string) (pending int, err error) {
 			pending++
 		}
 	}
-	if d.revoked {
-		return pending, nil
-	}
 	if err := d.change(journal.ApprovalChange{Why: why}); err != nil {
 		return 0, err
 	}
-	d.endOthers()
+	d.endWaiting(func(*journal.Asked) bool { return true })
 	return pending, nil
 }
 

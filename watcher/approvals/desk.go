@@ -1,8 +1,10 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +67,8 @@ type Desk struct {
 	told    int              // how many of denied this attachment has sent
 	sent    map[int]bool     // decisions that this attachment has sent
 	noted   map[int]bool     // decisions that the journal has as taken
+	unshown map[int]bool     // questions that no event has shown, until the agent repeats them
+	untold  map[int]bool     // decisions of these
 	// A child can cause these two warnings again and again, so each is logged once.
 	toldOfOther, toldOfFailure bool
 }
@@ -73,7 +77,7 @@ type Desk struct {
 func New(p Ports) *Desk {
 	return &Desk{
 		Ports: p, changed: make(chan struct{}, 1), ready: make(chan struct{}, 1), calls: make(map[int]approval.Call), sent: make(map[int]bool),
-		noted: make(map[int]bool),
+		noted: make(map[int]bool), unshown: make(map[int]bool), untold: make(map[int]bool),
 	}
 }
 
@@ -93,8 +97,15 @@ func (d *Desk) now() (time.Duration, bool) {
 	return d.since()
 }
 
-// Load takes up an earlier watcher's notes from the journal.
-func (d *Desk) Load(ctx context.Context) error {
+// Shown says which questions and decisions an earlier watcher has shown as events.
+type Shown struct {
+	Asked   int // up to this number
+	Decided int // the first ones, in the order in which they were made
+}
+
+// Load takes up an earlier watcher's notes from the journal, and tells the events that were not shown. An event has the
+// whole call, so that of a question waits until the agent repeats it, unless the journal has all of it.
+func (d *Desk) Load(ctx context.Context, shown Shown) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all, err := d.Journal.Approvals(ctx, d.Run)
@@ -123,10 +134,38 @@ func (d *Desk) Load(ctx context.Context) error {
 		}
 	}
 	d.meter.Count(approved)
+	d.tellUnshown(shown)
 	d.endOthers()
 	notify(d.changed)
 	notify(d.ready)
 	return nil
+}
+
+// tellUnshown tells the events of what an earlier watcher noted and did not show.
+func (d *Desk) tellUnshown(shown Shown) {
+	var decided []approval.Approval
+	for i := range d.all {
+		a := d.all[i].Approval
+		if a.Outcome != "" {
+			decided = append(decided, a)
+		}
+		call, whole := d.calls[a.Number]
+		switch {
+		case a.Number <= shown.Asked:
+		case whole:
+			d.Tell(d.askedEvent(a, call))
+		default:
+			d.unshown[a.Number] = true
+		}
+	}
+	slices.SortStableFunc(decided, func(a, b approval.Approval) int { return cmp.Compare(a.Decided, b.Decided) })
+	for _, a := range decided[min(shown.Decided, len(decided)):] {
+		if d.unshown[a.Number] {
+			d.untold[a.Number] = true
+		} else {
+			d.Tell(d.decidedEvent(a))
+		}
+	}
 }
 
 // wordsOf counts the bytes of the agent's words in a record.
@@ -136,8 +175,13 @@ func wordsOf(a approval.Approval) int { return len(a.Ask) + len(a.Tool) + len(a.
 // something else now. The agent may ask again.
 func (d *Desk) endOthers() {
 	bound := d.binding()
+	d.endWaiting(func(a *journal.Asked) bool { return a.Binding != bound })
+}
+
+// endWaiting denies those questions that wait and of which ends is true.
+func (d *Desk) endWaiting(ends func(*journal.Asked) bool) {
 	for i := range d.all {
-		if d.all[i].Outcome == "" && d.all[i].Binding != bound {
+		if d.all[i].Outcome == "" && ends(&d.all[i]) {
 			d.end(&d.all[i], approval.Declined, approval.ByChange, "the run's permissions changed; the agent can ask again")
 		}
 	}

@@ -70,8 +70,14 @@ func (r *rig) desk(p *approval.Policy) *Desk {
 // restart has another watcher take the run up.
 func (r *rig) restart(p *approval.Policy) {
 	r.Helper()
+	r.restartShown(p, Shown{100, 100})
+}
+
+// restartShown has another watcher take the run up that finds so much shown.
+func (r *rig) restartShown(p *approval.Policy, shown Shown) {
+	r.Helper()
 	r.Desk = r.desk(p)
-	if err := r.Load(context.Background()); err != nil {
+	if err := r.Load(context.Background(), shown); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -104,6 +110,45 @@ func (r *rig) decision(by approval.Decider, grant bool) approval.Decision {
 		r.Fatal("nothing waits")
 	}
 	return approval.Decision{Number: waiting[0].Approval, Digest: waiting[0].Digest, Grant: grant, By: by}
+}
+
+// TestWhatNoEventHasShownIsTold: a watcher dies between the note of a question, or of a decision, and its event.
+func TestWhatNoEventHasShownIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown Shown
+		want  string
+	}{
+		"all":                         {Shown{3, 2}, ""},
+		"not the last ask":            {Shown{2, 2}, "asked 3"},
+		"not the decisions":           {Shown{3, 1}, "decided 2"},
+		"not what the policy decided": {Shown{1, 1}, "asked 3, asked 2, decided 2"},
+		"nothing":                     {Shown{}, "asked 3, asked 1, decided 1, asked 2, decided 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.ask("a", "go test")  // the policy approves it
+			r.ask("b", "git push") // and denies this
+			r.ask("c", "rm a")
+			r.told = nil
+			r.restartShown(policy(), c.shown)
+			for range 2 { // the adapter repeats what has no answer yet
+				r.ask("a", "go test")
+				r.ask("b", "git push")
+				r.ask("c", "rm a")
+			}
+			var told []string
+			for _, e := range r.told {
+				word := "asked"
+				if e.Type == delegation.EventDecided {
+					word = "decided"
+				}
+				told = append(told, fmt.Sprintf("%s %d", word, e.Approval.Approval))
+			}
+			if got := strings.Join(told, ", "); got != c.want {
+				t.Errorf("told is %q, want %q", got, c.want)
+			}
+		})
+	}
 }
 
 // TestThePolicyDecides: at once, and what it says nothing of waits.
@@ -195,7 +240,7 @@ func TestNoPolicyAnyMoreAndAFullJournal(t *testing.T) {
 	seen := r.decision(approval.ByParent, true)
 	r.Desk = r.desk(nil)
 	r.Journal = fullJournal{r.journal}
-	if err := r.Load(context.Background()); err != nil {
+	if err := r.Load(context.Background(), Shown{}); err != nil {
 		t.Fatal(err)
 	}
 	if waiting := r.Pending(); len(waiting) != 1 || len(waiting[0].DecidedBy) != 0 {

@@ -72,6 +72,14 @@ func (d *Desk) find(ask string) *journal.Asked {
 
 // again takes a question that was read before.
 func (d *Desk) again(before *journal.Asked, call approval.Call) {
+	if d.unshown[before.Number] {
+		delete(d.unshown, before.Number)
+		d.Tell(d.askedEvent(before.Approval, call))
+	}
+	if d.untold[before.Number] {
+		delete(d.untold, before.Number)
+		d.Tell(d.decidedEvent(before.Approval))
+	}
 	if before.Outcome == "" {
 		d.calls[before.Number] = call
 		return
@@ -138,8 +146,11 @@ func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
 // judge returns the policy's decision, or "" if others decide.
 func (d *Desk) judge(call approval.Call, now time.Duration) (approval.Outcome, string) {
 	policy := *d.Policy
-	policy.Allow = slices.Concat(policy.Allow, d.rules)
-	if d.revoked || now >= policy.TimeBox {
+	if d.revoked {
+		policy.Allow = nil
+	}
+	policy.Allow = slices.Concat(policy.Allow, d.rules) // those from before a revocation are gone
+	if now >= policy.TimeBox {
 		policy.Allow = nil
 	}
 	switch policy.Judge(call) {

@@ -45,6 +45,8 @@ type Live struct {
 	inside  bool               // a chunk is being taken
 	lines   int64              // number of the last event
 	over    bool               // an event said that the run has ended
+	asked   int                // the last question that an event has shown
+	decided int                // how many decisions events have told
 	pending []piece
 	size    int
 	flushed time.Time
@@ -305,6 +307,13 @@ func (s *Live) write() {
 		s.lines++
 		events = append(events, p.event(s.lines))
 		s.over = s.over || p.state == delegation.StateEnded
+		switch {
+		case p.done == nil || p.done.Approval == nil:
+		case p.kind == delegation.EventAsked:
+			s.asked = max(s.asked, p.done.Approval.Approval)
+		case p.kind == delegation.EventDecided:
+			s.decided++
+		}
 	}
 	s.early.fill(time.Now(), earlyEach, earlyBurst)
 	s.early.left -= 1 + size/earlyUnit

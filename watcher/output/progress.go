@@ -19,6 +19,8 @@ type Progress struct {
 	Inside         bool   // a chunk was published only in part; a chunk of an agent's lines was then taken whole
 	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
 	Over           bool   `json:",omitempty"` // the segment says that the run has ended
+	Asked          int    `json:",omitempty"` // the last question that an event in a segment shows
+	Decided        int    `json:",omitempty"` // how many decisions such events tell
 
 	Agent   bool                   `json:",omitempty"` // standard output consists of an adapter's lines
 	Line    line                   `json:",omitzero"`  // the adapter's last line, which is not complete
@@ -55,7 +57,7 @@ func (o *Child) Progress() Progress {
 	return Progress{
 		Input:  input,
 		Cursor: o.Cursor, Segment: o.Live.Seq, Events: o.Live.segment, Lines: o.Live.lines, Bytes: o.Bytes,
-		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Agent: o.Agent, Line: o.line, Head: o.head, Started: o.StartedAt,
+		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Asked: o.Live.asked, Decided: o.Live.decided, Agent: o.Agent, Line: o.line, Head: o.head, Started: o.StartedAt,
 	}
 }
 
@@ -74,6 +76,7 @@ func (o *Child) Resume(p Progress, started time.Time, complete bool) {
 	o.Cursor, o.Bytes, o.Agent, o.line = p.Cursor, p.Bytes, o.Agent || p.Agent, p.Line
 	o.Stdout.buf, o.Stderr.buf = p.Stdout, p.Stderr
 	o.Live.Seq, o.Live.segment, o.Live.lines = p.Segment, p.Events, p.Lines
+	o.Live.asked, o.Live.decided = p.Asked, p.Decided
 	if p.Inside || p.Lost || !complete {
 		o.Live.gap()
 	}

@@ -6,6 +6,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/approvals"
 	"torno/watcher/output"
 )
 
@@ -27,7 +28,7 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	if r.standing.now.Phase == Bound {
 		r.standing.now.Phase = Released
 	}
-	r.takeUpQuestions()
+	r.takeUpQuestions(approvals.Shown{Asked: progress.Asked, Decided: progress.Decided})
 	if record.Ending != nil {
 		r.resumeEnding(*record.Ending)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,9 +42,9 @@ func (r *runner) begun() {
 
 // takeUpQuestions continues with the questions of an adopted run. If the journal does not tell them, the desk takes no
 // more questions.
-func (r *runner) takeUpQuestions() {
+func (r *runner) takeUpQuestions(shown approvals.Shown) {
 	r.begun()
-	if err := r.desk.Load(r.runs.Life); err != nil {
+	if err := r.desk.Load(r.runs.Life, shown); err != nil {
 		r.log.Error("the watcher cannot read a run's questions from the journal; it approves nothing more for the run", "run", r.hash, "error", err)
 		r.desk.Shut()
 	}
@@ -107,17 +108,21 @@ func (r *runner) closeDesk() {
 }
 
 // decideByParent applies a decision that the parent has written. A decision may be read twice, if a watcher has died
-// after the first time.
-func (r *Run) decideByParent(in delegation.Input) *delegation.Refusal {
+// after the first time. done is false if the journal did not take the decision: then it is neither applied nor refused.
+func (r *Run) decideByParent(in delegation.Input) (refusal *delegation.Refusal, done bool) {
 	decision := approval.Decision{
 		Number: in.Approval, Digest: in.Digest, Grant: in.Decision == delegation.Approve, Why: in.Text, By: approval.ByParent,
 	}
 	err := r.desk.Decide(decision)
-	if err == nil || r.inputs.resumed && r.desk.Was(decision) {
-		return nil
+	switch {
+	case err == nil || r.inputs.resumed && r.desk.Was(decision):
+		return nil, true
+	case !approval.IsRefusal(err) && !errors.Is(err, journal.ErrDecided):
+		r.log.Warn("the journal did not record a parent's decision; the watcher tries again", "run", r.hash, "approval", in.Approval, "error", err)
+		return nil, false
 	}
 	return &delegation.Refusal{
 		Code: delegation.CodeDecision, Text: fmt.Sprintf("The decision on approval %d was not accepted: %v", in.Approval, err),
 		Hint: "see the waiting questions with subagent list --json, or in the status",
-	}
+	}, true
 }

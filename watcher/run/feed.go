@@ -11,12 +11,19 @@ import (
 // decisions are sent once more, and the adapter is asked to repeat its questions: its word may have been lost.
 const inputAgain = 10 * time.Second
 
+// takeAgain is how long a decision waits that the journal did not take.
+const takeAgain = time.Second
+
 // listen reads the parent's inputs until the attendance is over.
 func (a *attendance) listen() {
 	for {
-		a.r.takeInputs(a.ctx)
+		var again <-chan time.Time
+		if !a.r.takeInputs(a.ctx) {
+			again = time.After(takeAgain)
+		}
 		select {
 		case <-a.r.inputs.wake:
+		case <-again:
 		case <-a.exited:
 			return
 		case <-a.ctx.Done():

@@ -6,9 +6,10 @@ import (
 	"torno/delegation"
 )
 
-// takeInputs reads the parent's input files that are there, in order.
-func (r *Run) takeInputs(ctx context.Context) {
-	in, news, absent := r.inputs, false, false
+// takeInputs reads the parent's input files that are there, in order. It returns false if it has to be called again soon,
+// because the journal did not take a decision.
+func (r *Run) takeInputs(ctx context.Context) (all bool) {
+	in, news, absent, all := r.inputs, false, false, true
 	for n := in.wanted(); n > 0; n = in.wanted() {
 		if refusal, early := in.wasEarly(n); early {
 			in.passed(refusal)
@@ -21,37 +22,44 @@ func (r *Run) takeInputs(ctx context.Context) {
 			break
 		}
 		if input.Kind == delegation.InputDecision && refusal == nil {
-			in.passed(r.decideByParent(input))
+			if refusal, all = r.decideByParent(input); !all {
+				break
+			}
+			in.passed(refusal)
 			news = true
 			continue
 		}
 		in.took(input, refusal)
 		news = news || refusal != nil || !in.takes
 	}
-	if !absent {
-		r.decideEarly(ctx)
+	if !absent && all {
+		all = r.decideEarly(ctx)
 	}
 	if in.lacks(absent) || news {
 		r.showInputs()
 	}
+	return all
 }
 
 // decideEarly takes decisions that wait behind inputs which the agent has not acknowledged: an agent that asks may hear
 // nothing before it has its decision. decideEarly looks at each file once; an input that is no decision waits for its
-// turn.
-func (r *Run) decideEarly(ctx context.Context) {
+// turn. It returns false if the journal did not take a decision.
+func (r *Run) decideEarly(ctx context.Context) (all bool) {
 	in := r.inputs
 	for n := in.afterAhead(); n <= delegation.MaxInputs; n = in.afterAhead() {
 		input, refusal, there := r.client.ReadInput(ctx, n)
 		if !there {
-			return
+			return true
 		}
 		isDecision := input.Kind == delegation.InputDecision && refusal == nil
 		if isDecision {
-			refusal = r.decideByParent(input)
+			if refusal, all = r.decideByParent(input); !all {
+				return false
+			}
 		}
 		in.lookedAhead(n, isDecision, refusal)
 	}
+	return true
 }
 
 func (r *Run) showInputs() {
