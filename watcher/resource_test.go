@@ -121,6 +121,33 @@ func TestWhatALostAttemptHadIsLetGo(t *testing.T) {
 	d.eventually("both sandboxes' resources are let go of", r.allReleased)
 }
 
+// TestASecondAttemptThatNeverBeginsTellsWhatTheFirstUsed: it waits in the queue when its client cancels it.
+func TestASecondAttemptThatNeverBeginsTellsWhatTheFirstUsed(t *testing.T) {
+	r := &thing{end: func(context.Context, run.Holder) (run.Used, error) {
+		return run.Used{Model: &delegation.ModelUsage{Requests: 3}}, nil
+	}}
+	d := newDesk(t, func(c *Config) { keep(c); c.Resources = []run.Resource{r} })
+	d.gate()
+	a, b := d.submit(ask{id: "s1", task: "gated"}), d.submit(ask{id: "s2", task: "gated"})
+	d.started(a)
+	d.started(b)
+	gone := *d.latest("s1").Handle
+	d.stop()
+	d.world.Vanish(gone)
+	d.config.MaxRunning = 1
+	d.open()
+	d.eventually("the second attempt waits", func() bool {
+		r := d.latest("s1")
+		return r.Attempt == 2 && r.State == delegation.StateQueued
+	})
+	d.touch("cancel_s1")
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	if resp.Usage == nil || resp.Usage.Model == nil || resp.Usage.Model.Requests != 3 {
+		t.Errorf("the answer says that it used %+v", resp.Usage)
+	}
+}
+
 // TestWhatIsGoneBeforeTheReleaseIsMadeAnew: a gateway that lost a door would be asked for it for ever.
 func TestWhatIsGoneBeforeTheReleaseIsMadeAnew(t *testing.T) {
 	r := &thing{}

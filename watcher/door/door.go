@@ -188,13 +188,19 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 		defer cancel()
 	}
 	if h.Spec.Door == nil {
+		if h.Sandbox == "" {
+			return run.Used{}, nil
+		}
 		if open, err := d.mayBeOpen(ctx, string(h.Sandbox)); err != nil || !open {
 			return run.Used{}, nil // most runs have no door, and wait for no gateway; Release asks again
 		}
 	}
-	closed, err := d.close(ctx, string(h.Sandbox))
-	if err != nil {
-		return run.Used{}, err
+	var closed gateway.Door
+	if h.Sandbox != "" {
+		var err error
+		if closed, err = d.close(ctx, string(h.Sandbox)); err != nil {
+			return run.Used{}, err
+		}
 	}
 	spent, err := d.gateway.Spent(ctx, runScope(h.Key))
 	if err != nil {

@@ -101,7 +101,7 @@ func TestAnOutboxThatHangsKeepsNoAgentAlive(t *testing.T) {
 }
 
 // TestWhatEndedBeforeIsNotEndedForItsTime: the sandbox had ended when this watcher adopted its run, and its time is over by
-// now, as after every reboot. When it ended decides, and where nobody knows that the run is lost.
+// now, as after every reboot. The time of its end decides; if nobody knows that time, the run is lost.
 func TestWhatEndedBeforeIsNotEndedForItsTime(t *testing.T) {
 	for state, want := range map[sandbox.HandleState]delegation.Reason{sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonDeadline} {
 		a := attended(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // attemptAgain begins the next attempt of a lost run whose sandbox is gone, and reports whether it did. It does so if the
-// profile allows another attempt, the client still waits, and nobody has asked the run to end. The schedule starts the
+// profile allows another attempt, the client still waits, and no one has ended the run. The schedule starts the
 // next attempt before the other runs of its outbox.
 func (r *runner) attemptAgain(v verdict) bool {
 	if v.reason != delegation.ReasonLost || v.final || r.key.Attempt >= r.request.Spec.Attempts || r.handle.ID != "" || r.EndAsked() != "" || r.client.Check() != "" {

@@ -27,7 +27,7 @@ type Resource interface {
 	// ends the run. After ErrGone another sandbox is made, with a resource of its own.
 	Attested(context.Context, Holder, sandbox.Attestation) error
 	// End ends the use, after the agent's last process is gone and before the run is answered. It returns how much the
-	// run used.
+	// run used. An attempt that was never given a sandbox has none to name: then an earlier attempt's use is returned.
 	End(context.Context, Holder) (Used, error)
 	// Release lets go of the resource when the sandbox is gone or was never made.
 	Release(context.Context, sandbox.SandboxID) error

@@ -210,6 +210,9 @@ func (s *Store) Attested(context.Context, run.Holder, sandbox.Attestation) error
 
 // End implements run.Resource.
 func (s *Store) End(_ context.Context, h run.Holder) (run.Used, error) {
+	if h.Sandbox == "" {
+		return run.Used{}, nil
+	}
 	id, err := s.keep(h.Sandbox)
 	if err != nil {
 		s.log.Warn("the session of a run was not kept", "subagent", h.Key.Subagent, "sandbox", h.Sandbox, "error", err)
