@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
 	"torno/internal/retry"
 	"torno/internal/socket"
 )
@@ -246,17 +248,23 @@ func (d *door) show() Door {
 	defer d.mu.Unlock()
 	left, _ := d.until.Sub(boot.Now())
 	shown := Door{Spec: d.now, Left: left.Round(time.Second).String(), Tally: d.tally}
+	shown.Codes = maps.Clone(d.tally.Codes)
 	shown.Socket = filepath.Join(cmp.Or(d.g.Shown, d.g.Dir), d.id, socketName)
 	for _, claim := range d.now.Claims {
 		if claim.Scope.Kind == budget.Run {
 			shown.Spent = d.g.Ledger.Use(claim.Scope).Spent
 		}
 	}
-	shown.Codes = map[string]int64{}
-	for code, n := range d.tally.Codes {
-		shown.Codes[code] = n
-	}
 	return shown
+}
+
+// counts returns the door's counts.
+func (d *door) counts() Tally {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	counts := d.tally
+	counts.Codes = maps.Clone(d.tally.Codes)
+	return counts
 }
 
 func (d *door) count(code string) {
@@ -300,7 +308,11 @@ func (d *door) ends(event Event) {
 	if event.Code != "" {
 		d.tally.Codes[event.Code]++
 	}
+	first := event.Last && d.tally.Last == 1 || event.Code == route.CodeBudget && d.tally.Codes[event.Code] == 1
 	d.mu.Unlock()
+	if first {
+		d.g.keep(d)
+	}
 	d.g.totals.add(event)
 	event = d.g.events.add(event)
 	d.g.Log.Debug("an exchange has ended", "event", event.Number, "door", d.id, "route", event.Route, "status", event.Status, "code", event.Code, "ms", event.Took)

@@ -119,7 +119,7 @@ func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 	stop()
 	sent := x.route.Body
 	if err != nil {
-		sent = nil // what is not sent costs the child nothing: it could fill the record with it
+		sent = nil // a refused request costs nothing, so a child could fill the record with refused bodies
 	}
 	x.record = x.door.record.begin(Record{Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path}, sent)
 	switch {

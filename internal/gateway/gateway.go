@@ -242,6 +242,7 @@ func (g *Gateway) Shut(ctx context.Context) {
 	for _, d := range doors {
 		d.wait(ctx)
 		d.close()
+		g.keep(d)
 	}
 }
 

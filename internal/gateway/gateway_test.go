@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
 	"torno/test/upstream/standin"
 	"torno/test/wait"
 )
@@ -346,6 +347,40 @@ func TestDoorsAreFoundAgain(t *testing.T) {
 	other := limited("run", budget.Limits{Requests: number(1)})
 	if _, err := r.g.Open(other); !errors.Is(err, ErrOther) {
 		t.Errorf("another door of the same id: %v", err)
+	}
+}
+
+// TestARefusalForABudgetIsRemembered by the next gateway, however this one ended: the end of the run tells it.
+func TestARefusalForABudgetIsRemembered(t *testing.T) {
+	r := newRig(t)
+	c := r.open(limited("run", budget.Limits{Requests: number(1)}))
+	for _, want := range []int{http.StatusOK, http.StatusBadRequest} {
+		if status, body, err := say(t, c, messages, "hello", false); err != nil || status != want {
+			t.Fatalf("%d, %v: %s", status, err, body)
+		}
+	}
+	r.event(2)
+	wait.Until(t, "it is written down", func() bool {
+		raw, err := os.ReadFile(r.g.specFile("run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := parse("run", raw) // as after a kill
+		return err == nil && s.Tally.Codes[route.CodeBudget] == 1
+	})
+	if status, _, err := say(t, c, messages, "hello", false); err != nil || status != http.StatusBadRequest {
+		t.Fatalf("%d, %v", status, err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	r.g.Shut(ended)
+	r.g = r.gateway()
+	if err := r.g.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	closed, _ := r.g.Close("run")
+	if closed.Codes[route.CodeBudget] != 2 || closed.Requests != 3 || closed.Open != 0 {
+		t.Errorf("the door's counts are %+v", closed.Tally)
 	}
 }
 

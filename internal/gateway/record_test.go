@@ -82,7 +82,7 @@ func TestAConversationIsRecordedWhereItIsWanted(t *testing.T) {
 	}
 }
 
-// TestARefusedRequestFillsNoRecord: a child without money left could push what it said before out of the operator's sight.
+// TestARefusedRequestFillsNoRecord: a child whose budget is used up sends on. The record keeps what it said before, and not the refused bodies.
 func TestARefusedRequestFillsNoRecord(t *testing.T) {
 	r := newRig(t)
 	wanted := limited("poor", budget.Limits{Requests: number(1)})

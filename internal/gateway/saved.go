@@ -19,6 +19,9 @@ import (
 type saved struct {
 	Spec  Spec        `json:"spec"`
 	Until boot.Moment `json:"until"`
+	// Tally has the counts when the door was written down last: when the first request of it was refused for a budget, or
+	// used the part for the final answer, and when a gateway was shut.
+	Tally Tally `json:"tally,omitzero"`
 }
 
 const specSuffix = ".json"
@@ -36,11 +39,12 @@ func untilOf(spec Spec) boot.Moment { return boot.Now().Add(time.Duration(spec.L
 
 // save writes a door to the disk. A door that is open already keeps its end.
 func (g *Gateway) save(spec Spec) error {
-	until := untilOf(spec)
+	s := saved{Spec: spec, Until: untilOf(spec)}
 	if d, ok := g.doors[spec.ID]; ok {
-		until = d.until
+		s.Until, s.Tally = d.until, d.counts()
+		s.Tally.Open = 0 // the next gateway has none under way
 	}
-	raw, err := json.Marshal(saved{spec, until})
+	raw, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("write a door down: %w", err)
 	}
@@ -48,6 +52,18 @@ func (g *Gateway) save(spec Spec) error {
 		return fmt.Errorf("write a door down: %w", err)
 	}
 	return nil
+}
+
+// keep writes an open door down with its counts, so that its run's end is told right after a gateway that was killed.
+func (g *Gateway) keep(d *door) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.doors[d.id] != d {
+		return // it was closed meanwhile
+	}
+	if err := g.save(d.spec()); err != nil {
+		d.sayOnce("keep", "the counts of a door could not be kept for the next gateway", err)
+	}
 }
 
 // forget removes the files of a closed door.
@@ -99,7 +115,11 @@ func (g *Gateway) restore(id string) error {
 		g.forget(id)
 		return err
 	}
-	g.doors[id] = g.newDoor(s.Spec, s.Until)
+	d := g.newDoor(s.Spec, s.Until)
+	if s.Tally.Codes != nil {
+		d.tally = s.Tally
+	}
+	g.doors[id] = d
 	return nil
 }
 

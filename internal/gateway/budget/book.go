@@ -226,7 +226,7 @@ func (b *book) one(r record) error {
 	a := b.account(r.Of[0])
 	switch r.Op {
 	case opSpent:
-		a.spent = r.Amount.vector()
+		a.spent, a.ahead = r.Amount.vector(), vector{}
 	case opForget:
 		if len(a.open) > 0 {
 			return fmt.Errorf("%s has open reservations", r.Of[0])

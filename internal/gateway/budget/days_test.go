@@ -3,6 +3,7 @@ package budget
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -166,6 +167,33 @@ func TestAnOperatorResetsABudget(t *testing.T) {
 	}
 	if was, err := d.ledger.Reset(Scope{Tree, "never"}); err != nil || was != (Use{}) {
 		t.Errorf("of a scope that spent nothing it ends %+v, %v", was, err)
+	}
+}
+
+// TestAResetSurvivesAPowerCut: a request is under way, others were made before. What the reset threw away does not come back, whatever of the
+// unflushed lines is on the disk, and the request under way counts once.
+func TestAResetSurvivesAPowerCut(t *testing.T) {
+	for _, underWay := range []int64{0, 1} {
+		for seed := range uint64(20) {
+			d := newDays(t, 100)
+			for range underWay {
+				reserve(t, d.ledger, oneRequest, d.claim)
+			}
+			if made := d.spend(); made != 10 {
+				t.Fatalf("%d requests were made", made)
+			}
+			if _, err := d.ledger.Reset(d.claim.Scope); err != nil {
+				t.Fatal(err)
+			}
+			now := func() time.Time { return time.Unix(d.clock*daySeconds, 0) }
+			next, err := open(setting{disk: d.tape.afterPowerCut(rand.New(rand.NewPCG(seed, 1))), boot: "2", now: now, least: compactAt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spent := next.Use(d.claim.Scope).Spent.Requests; spent != underWay {
+				t.Fatalf("with %d under way %d requests count", underWay, spent)
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	opEnd     operation = "end"     // that process closed the ledger: all earlier lines are on the disk
 	opReserve operation = "reserve" // before the request leaves
 	opSettle  operation = "settle"  // the real cost
-	opSpent   operation = "spent"   // sets the cost of a scope, in a rewritten ledger
+	opSpent   operation = "spent"   // sets the cost of a scope, and what it may cost ahead
 	opForget  operation = "forget"
 	opDay     operation = "day" // the current day changed, also to an earlier one after the clock was set back
 )

@@ -17,11 +17,12 @@ func (l *Ledger) Reset(scope Scope) (Use, error) {
 	k := keyOn(today, scope)
 	was := l.book.counted(k).shown()
 	for _, k := range l.book.countedKeys(k) {
-		again := record{Op: opForget, Of: []key{k}}
-		if len(l.book.accounts[k].open) > 0 {
-			again = record{Op: opSpent, Of: []key{k}}
+		// The line with what is open ahead is flushed: a power cut neither loses the reset nor counts what was ahead before.
+		err := l.write(record{Op: opSpent, Of: []key{k}, Ahead: []ahead{{k, l.book.use(k).open.amount()}}})
+		if err == nil && len(l.book.accounts[k].open) == 0 {
+			err = l.write(record{Op: opForget, Of: []key{k}})
 		}
-		if err := l.write(again); err != nil {
+		if err != nil {
 			return Use{}, fmt.Errorf("reset the budget of %s: %w", scope, err)
 		}
 	}

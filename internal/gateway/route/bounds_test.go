@@ -164,6 +164,10 @@ func TestTheLengthThatCounts(t *testing.T) {
 			t.Errorf("%s: %d tokens, not %d, %v", sent, e.MaxOutput, most, err)
 		}
 	}
+}
+
+// TestTheLengthOfModelsThatThinkUnasked: only what their vendor reads as a bound, or as an end of thinking, bounds them.
+func TestTheLengthOfModelsThatThinkUnasked(t *testing.T) {
 	const alibaba, volcengine = "https://dashscope.aliyuncs.com/v1", "https://ark.cn-beijing.volces.com/api/v3"
 	for field, most := range map[string]map[string]int64{
 		``:                                {alibaba: 0, volcengine: 0},
@@ -182,11 +186,15 @@ func TestTheLengthThatCounts(t *testing.T) {
 	} {
 		for upstream, most := range most {
 			unasked := parsed(t, map[string]any{"preset": "compatible", "upstream": upstream})
-			if e, err := unasked.Decide(post(chat, `{"model":"m","max_tokens":1`+field+`}`)); err != nil || e.MaxOutput != most {
+			if e, err := unasked.Decide(post("/v1/chat/completions", `{"model":"m","max_tokens":1`+field+`}`)); err != nil || e.MaxOutput != most {
 				t.Errorf("%s, whose models think unasked, %s: %d tokens, not %d, %v", upstream, field, e.MaxOutput, most, err)
 			}
 		}
 	}
+}
+
+// TestLengthsThatAreNotTaken: an upstream that takes no length, several answers, and a length in another place.
+func TestLengthsThatAreNotTaken(t *testing.T) {
 	e, err := parsed(t, map[string]any{"preset": "codex-login", "credential": map[string]any{"codex": "/x"}}).Decide(post("/v1/responses", `{"model":"m","input":"x","max_output_tokens":1}`))
 	if err != nil || e.MaxOutput != 0 {
 		t.Errorf("an upstream that takes no length: %d tokens, %v", e.MaxOutput, err)

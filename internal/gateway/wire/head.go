@@ -105,8 +105,8 @@ func (h *Head) host() error {
 	}
 	name := named[0]
 	if host, port, err := net.SplitHostPort(name); err == nil {
-		if _, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || len(port) > 5) { // it is written into pages
-			return otherHost
+		if _, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || len(port) > 5) { // the gateway writes the port into pages
+			return errOtherHost
 		}
 		name = host
 	}
@@ -115,10 +115,10 @@ func (h *Head) host() error {
 		h.Host = named[0]
 		return nil
 	}
-	return otherHost
+	return errOtherHost
 }
 
-var otherHost = &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the route chooses the upstream, not the client"}
+var errOtherHost = &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the route chooses the upstream, not the client"}
 
 // framing finds out where the body ends.
 func (h *Head) framing() error {
