@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -23,6 +24,21 @@ func TestAnInterruptedApplyIsTold(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q: %s", part, text)
 		}
+	}
+}
+
+// TestAnInterruptedApplyIsToldBesidesAnError: the next call will not find what was put back.
+func TestAnInterruptedApplyIsToldBesidesAnError(t *testing.T) {
+	s, cause := &Server{}, errors.New("the workspace is gone")
+	if err := s.besides(cause, applied{}); err != cause {
+		t.Errorf("without an interrupted apply it becomes %v", err)
+	}
+	said := applied{}
+	said.tell(&patch.Marker{PutBack: []patch.Trouble{{Path: "a.go", Why: "it was saved"}}})
+	shown := s.trouble(s.besides(cause, said))
+	details, ok := shown.Details.(answer)
+	if !ok || !strings.Contains(details.say(), "a.go") || !strings.Contains(shown.Text, cause.Error()) {
+		t.Errorf("the model is told %+v", shown)
 	}
 }
 

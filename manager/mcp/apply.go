@@ -165,12 +165,12 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 		cut, err := work.Interrupted(ctx, dir, root)
 		said.tell(cut)
 		if err != nil {
-			return nil, err
+			return nil, s.besides(err, said)
 		}
 	}
 	plan, err := work.Plan(ctx, dir, root)
 	if err != nil {
-		return nil, err
+		return nil, s.besides(err, said)
 	}
 	said.warnOfHooks(plan.HooksUnknown)
 	if err := judge(plan, in, &said); err != nil {
@@ -205,6 +205,15 @@ func (a *applied) tell(cut *patch.Marker) {
 	}
 	a.Said = fmt.Sprintf("an apply that began at %s did not end; the changes that it wrote count", cut.BeganAt.Format(time.RFC3339))
 	a.PutBack, a.Kept = pathsOf(cut.PutBack), pathsOf(cut.Kept)
+}
+
+// besides returns an error with the files that an earlier apply had taken out, and that the next call will not find.
+func (s *Server) besides(err error, said applied) error {
+	if said.Said == "" {
+		return err
+	}
+	t := s.trouble(err)
+	return &mistake{code: t.Code, field: t.Field, text: t.Text, next: t.Next, details: said}
 }
 
 // warnOfHooks warns that nobody is asked about the further files that git's hooks read, because these are unknown.
