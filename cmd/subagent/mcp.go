@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"torno/internal/cli"
+	"torno/manager"
 	"torno/manager/mcp"
 	"torno/manager/mcp/jarvis"
 	"torno/manager/mcp/massgen"
@@ -24,6 +26,7 @@ type mcpOptions struct {
 	address, token  string
 	money           string
 	jarvis          jarvis.Options
+	massgen         []string // the argv of MassGen's own server
 }
 
 func (c *app) mcpCommand() cli.Command {
@@ -69,18 +72,14 @@ After -- the set massgen takes the options of MassGen's own server, such as --wo
 			if o.Set != "" && !slices.Contains(setNames(), o.Set) {
 				return 0, cli.Unknown("set of tools", o.Set, setNames())
 			}
-			settings := args.Behind
+			o.massgen = args.Behind
 			if o.Set != massgen.Name {
-				settings, args = nil, cli.Args{Words: args.All()}
+				args = cli.Args{Words: args.All()}
 			}
 			if len(args.Words) > 0 {
 				return 0, cli.Usage("mcp takes no operands, but there is %q", args.Words[0])
 			}
-			massgenSet, err := c.massgenSet(settings)
-			if err != nil {
-				return 0, err
-			}
-			o.Sets = []mcp.Set{stakpak.Set(), massgenSet}
+			o.Sets = []mcp.Set{stakpak.Set()}
 			return exitCompleted, c.serveModel(ctx, o)
 		},
 	}
@@ -112,20 +111,51 @@ func (c *app) forward(ctx context.Context, path string, given []string, args cli
 // setNames returns the names of all sets of tools.
 func setNames() []string { return append(mcp.SetNames(), stakpak.Name, massgen.Name, jarvis.Name) }
 
-// massgenSet returns the set massgen, with the settings that MassGen gives its own server.
-func (c *app) massgenSet(args []string) (mcp.Set, error) {
+// openForMassGen adds the set massgen, with the settings that MassGen gives its own server, and opens the outbox. The set
+// works without an outbox, because the settings may have children run outside a sandbox. The desk then gets an empty
+// directory that nobody serves; close removes it.
+func (c *app) openForMassGen(o *mcpOptions) (m *manager.Manager, close func() error, err error) {
 	work, err := os.Getwd()
 	if err != nil {
-		return mcp.Set{}, err
+		return nil, nil, err
 	}
-	settings, warnings, err := massgen.Settings(args, work)
+	settings, warnings, err := massgen.Settings(o.massgen, work)
 	if err != nil {
-		return mcp.Set{}, cli.Usage("%v", err)
+		return nil, nil, cli.Usage("%v", err)
 	}
 	for _, warning := range warnings {
 		c.Say("%s", warning)
 	}
-	return massgen.Set(settings), nil
+	c.outbox = cmp.Or(c.outbox, settings.Outbox)
+	m, err = c.open()
+	settings.NoOutbox = errors.Is(err, errNoOutbox) && c.outbox == "" && c.Env("TORNO_OUTBOX") == ""
+	o.Sets = append(o.Sets, massgen.Set(settings))
+	if err == nil {
+		return m, m.Close, nil
+	}
+	if !settings.NoOutbox {
+		return nil, nil, err
+	}
+	c.Say("%v. So subagents run outside a sandbox, if the settings say so, and otherwise not at all", err)
+	dir, err := os.MkdirTemp("", "torno-no-outbox-")
+	if err != nil {
+		return nil, nil, err
+	}
+	if m, err = manager.New(dir, manager.Options{}); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return m, func() error { return errors.Join(m.Close(), os.RemoveAll(dir)) }, nil
+}
+
+// openFor opens the outbox for a set of tools.
+func (c *app) openFor(o *mcpOptions) (m *manager.Manager, close func() error, err error) {
+	if o.Set == massgen.Name {
+		return c.openForMassGen(o)
+	}
+	if m, err = c.open(); err != nil {
+		return nil, nil, err
+	}
+	return m, m.Close, nil
 }
 
 func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
@@ -139,11 +169,11 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 		return cli.Usage("--max-money: %v", err)
 	}
 	o.Env = c.Env
-	m, err := c.open()
+	m, closeOutbox, err := c.openFor(&o)
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer func() { err = errors.Join(err, closeOutbox()) }()
 	if o.Set == jarvis.Name {
 		if err := c.addJarvis(m.Outbox(), &o); err != nil {
 			return err

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"torno/manager/mcp"
@@ -48,6 +49,25 @@ func TestTranscriptsOfMassGenWithoutAHost(t *testing.T) {
 	mcp.TranscriptsAt(t, "massgen/testdata/here", massgenAt(t, "--runtime-fallback-mode", "inherited", "--max-concurrent", "2"))
 }
 
+// Where there is no outbox at all, and where a prefix starts the children.
+func TestTranscriptsOfMassGenByMode(t *testing.T) {
+	scriptedMassGen(t)
+	mcp.TranscriptsAt(t, "massgen/testdata/bare", bareMassGen(t, "--runtime-mode", "delegated"))
+	mcp.TranscriptsAt(t, "massgen/testdata/prefix", massgenAt(t, "--host-launch-prefix", `["sh","-c","echo begun >prefixed; exec \"$@\"","prefix"]`))
+}
+
+// bareMassGen is the set of a server that was started without an outbox.
+func bareMassGen(t *testing.T, args ...string) func(origin string) mcp.Options {
+	return func(origin string) mcp.Options {
+		settings, _, err := massgen.Settings(append([]string{"--agent-id", "agent_a"}, args...), origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.InContainer, settings.NoOutbox = true, true
+		return mcp.Options{Set: massgen.Name, Sets: []mcp.Set{massgen.Set(settings)}}
+	}
+}
+
 // Children of the server end with it.
 func TestChildrenOfTheServerEndWithIt(t *testing.T) {
 	scriptedMassGen(t)
@@ -80,6 +100,51 @@ func TestAStrangersTextStaysInItsPlaceInMassGen(t *testing.T) {
 	mcp.StrangersObjects(t, func(origin string) mcp.Options {
 		return massgenAt(t, "--agent-temporary-workspace", origin+"/temp", "--coordination-config-file", allKinds(t))(origin)
 	})
+}
+
+// TestWhatIsLeftOutIsToldOnce: a kind of subagent without a description, and one that the settings name and nobody knows.
+func TestWhatIsLeftOutIsToldOnce(t *testing.T) {
+	work := t.TempDir()
+	lay(t, work, map[string]string{
+		"CONTEXT.md": "We count files.", ".massgen/subagent_types/mine/SUBAGENT.md": "---\nname: mine\n---\nLook.", "f": `{"subagent_types":["critic","krytic"]}`,
+	})
+	b := mcp.NewToolbox(t, massgenAt(t, "--workspace-path", work, "--coordination-config-file", work+"/f")(work))
+	for i, told := range []bool{true, false} {
+		said, _ := b.Call("spawn_subagents", `{"background":true,"tasks":[{"task":"Count."}]}`)
+		for _, word := range []string{"krytic", "mine/SUBAGENT.md"} {
+			if strings.Contains(said, word) != told {
+				t.Errorf("call %d says %s", i, said)
+			}
+		}
+	}
+}
+
+// lay writes files below a directory.
+func lay(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAChildIsContinuedLongAfterItsRun: nothing of the run is left but its workspace and the parent's registry.
+func TestAChildIsContinuedLongAfterItsRun(t *testing.T) {
+	work := t.TempDir()
+	lay(t, work, map[string]string{
+		"CONTEXT.md":                       "We count files.",
+		"subagents/a/workspace/answer.txt": "There are three.",
+		"subagents/_registry.json": `{"parent_agent_id":"agent_a","orchestrator_id":"orch","subagents":[{"subagent_id":"a","session_id":null,"task":"Count.","status":"completed",` +
+			`"workspace":"` + work + `/subagents/a/workspace","created_at":"2026-01-01T00:00:00+00:00","execution_time_seconds":1,"success":true,"continuable":true,"continuable_via":"context_recovery","source_agent":"agent_a"}]}`,
+	})
+	b := mcp.NewToolbox(t, massgenAt(t, "--workspace-path", work)(work))
+	if said, _ := b.Call("continue_subagent", `{"subagent_id":"a","message":"m","background":true}`); !strings.Contains(said, `"status":"running"`) {
+		t.Errorf("it says %s", said)
+	}
 }
 
 // A call of MassGen's that is given up loses nothing.

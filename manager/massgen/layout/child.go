@@ -55,6 +55,21 @@ func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
 	return enter(dir, workspaceDir)
 }
 
+// HasWorkspace reports whether the workspace of a child lies in the tree.
+func (t *Tree) HasWorkspace(id delegation.SubagentID) bool {
+	dir, err := beneath.Step(t.root, id.String())
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	work, err := beneath.Step(dir, workspaceDir)
+	if err != nil {
+		return false
+	}
+	work.Close()
+	return true
+}
+
 // NoteSandbox makes an empty file of this name.
 const sandboxName = ".sandbox"
 

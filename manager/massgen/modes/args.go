@@ -103,7 +103,7 @@ func (p *parser) options() map[string]func(string) error {
 		"--orchestrator-config-file": p.file(p.orchestrator),
 		"--context-paths-file":       p.file(p.contextPaths),
 		"--coordination-config-file": p.coordinationFile,
-		"--delegation-directory":     func(string) error { return nil }, // the outbox; the server has opened it already
+		"--delegation-directory":     text(&s.Outbox),
 		"--hook-dir":                 func(string) error { return nil }, // results come with the answers of tools
 	}
 }

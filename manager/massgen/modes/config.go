@@ -27,6 +27,13 @@ func (p *parser) orchestrator(data []byte) error {
 		MaxNewAnswers  int          `json:"max_new_answers"`
 		AnswerStrategy string       `json:"final_answer_strategy"`
 		SkipSynthesis  bool         `json:"round_evaluator_skip_synthesis"`
+
+		Coordination map[string]any  `json:"coordination"`
+		NoInjection  *bool           `json:"disable_injection"`
+		DeferVoting  *bool           `json:"defer_voting_until_all_answered"`
+		Enabled      *bool           `json:"enabled"`
+		WebSearch    json.RawMessage `json:"enable_web_search"`
+		References   bool            `json:"parse_at_references"`
 	}{}
 	if err := json.Unmarshal(data, &o); err != nil {
 		return fmt.Errorf("subagent_orchestrator is malformed: %w", err)
@@ -41,7 +48,20 @@ func (p *parser) orchestrator(data []byte) error {
 	}
 	p.settings.Orchestrator = Orchestrator{
 		Orchestrator:  team.Orchestrator{Agents: o.Agents, Inherit: o.Inherit, SharedTypes: o.Shared},
-		MaxNewAnswers: o.MaxNewAnswers, AnswerStrategy: o.AnswerStrategy, SkipSynthesis: o.SkipSynthesis,
+		MaxNewAnswers: o.MaxNewAnswers, AnswerStrategy: o.AnswerStrategy, SkipSynthesis: o.SkipSynthesis, Coordination: o.Coordination,
+		Injection: o.NoInjection != nil && !*o.NoInjection, VotesAtOnce: o.DeferVoting != nil && !*o.DeferVoting,
+	}
+	for _, unused := range []struct {
+		given bool
+		why   string
+	}{
+		{o.Enabled != nil && !*o.Enabled, "enabled: false: its other keys hold all the same"},
+		{string(o.WebSearch) == "true", "enable_web_search: a child has no network"},
+		{o.References, "parse_at_references: no reference in a task is followed"},
+	} {
+		if unused.given {
+			p.warnings = append(p.warnings, "subagent_orchestrator has no effect with "+unused.why)
+		}
 	}
 	return team.Check(p.settings.Orchestrator.Orchestrator)
 }

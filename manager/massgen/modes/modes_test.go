@@ -47,6 +47,13 @@ func TestChoose(t *testing.T) {
 	})
 }
 
+// TestTheDelegationDirectoryIsTheOutbox: MassGen names it in the argv.
+func TestTheDelegationDirectoryIsTheOutbox(t *testing.T) {
+	if s, _, err := Parse([]string{"--delegation-directory", "/d"}, "/work", nil); err != nil || s.Outbox != "/d" {
+		t.Errorf("got %q, %v", s.Outbox, err)
+	}
+}
+
 // S§1.5: how MassGen starts its server, and what it refuses.
 func TestParse(t *testing.T) {
 	cases(t, "parse.txtar", func(t *testing.T, lines []string) string {
@@ -67,6 +74,22 @@ func TestWarningsAndTypes(t *testing.T) {
 	none, _, err := Parse([]string{"--coordination-config-file", "f"}, "/work", func(string) ([]byte, error) { return []byte(`{"subagent_types":[]}`), nil })
 	if err != nil || none.Types == nil || len(none.Types) != 0 {
 		t.Errorf("got %+v, %v", none, err)
+	}
+}
+
+// S§1.11: what subagent_orchestrator says of a team is kept, and what has no effect here is said.
+func TestOrchestrator(t *testing.T) {
+	const file = `{"enabled":false,"coordination":{"voting":"x"},"enable_web_search":true,"parse_at_references":true,"disable_injection":false,"defer_voting_until_all_answered":false}`
+	s, warnings, err := Parse([]string{"--orchestrator-config", file}, "/work", nil)
+	o := s.Orchestrator
+	if err != nil || !o.Injection || !o.VotesAtOnce || o.Coordination["voting"] != "x" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if len(warnings) != 3 || !strings.Contains(warnings[0], "enabled") || !strings.Contains(warnings[1], "enable_web_search") || !strings.Contains(warnings[2], "parse_at_references") {
+		t.Errorf("it warns %q", warnings)
+	}
+	if s, warnings, err = Parse([]string{"--orchestrator-config", `{"enable_web_search":null}`}, "/work", nil); err != nil || len(warnings) > 0 || s.Orchestrator.Injection {
+		t.Errorf("got %+v, %q, %v", s, warnings, err)
 	}
 }
 

@@ -25,6 +25,8 @@ type Settings struct {
 	Workspace               string // the parent's workspace
 	Project                 string // the directory that holds .agent
 	InContainer             bool
+	Outbox                  string // the directory for requests, or "" if the settings name none
+	NoOutbox                bool   // there is no directory for requests
 	Temp                    string // the directory of the peers' workspaces, or ""
 	Logs                    string // where the logs of children are kept, or ""
 	Profile                 string // the host's profile for children; "" lets the set choose
@@ -51,6 +53,9 @@ type Orchestrator struct {
 	MaxNewAnswers  int
 	AnswerStrategy string
 	SkipSynthesis  bool
+	Coordination   map[string]any
+	Injection      bool // disable_injection is false
+	VotesAtOnce    bool // defer_voting_until_all_answered is false
 }
 
 // DefaultTypes are the kinds of subagents that are on if the settings name none.

@@ -39,7 +39,7 @@ type End struct {
 	Status     delegation.Status
 	ExitCode   int
 	StderrTail string
-	GaveUp     bool   // the parent waits no longer, or has cancelled; there may be no response
+	ByParent   bool   // the parent cancelled it, and not the host
 	Answer     string // text of the answer file, unchanged
 	Workspace  string
 	LogPath    string
@@ -49,39 +49,48 @@ type End struct {
 	Warnings   []string
 }
 
-// Judge makes the result. If the time was up, or the parent gave up, the saved remains decide:
+// Judge makes the result. If the time was up, or the child was cancelled, the saved remains decide:
 //
 //	an answer, and the last phase or a winner   completed_but_timeout
 //	an answer                                   partial
-//	no answer                                   timeout
+//	no answer                                   timeout, or error if it was cancelled
 func Judge(end End, saved Saved) Result {
 	result := Result{
 		SubagentID: end.SubagentID, Workspace: end.Workspace, ExecutionTime: end.Seconds, TokenUsage: end.Usage,
 		LogPath: end.LogPath, Timeout: end.Timeout, Warning: JoinWarnings(end.Warnings...),
 	}
 	switch {
-	case end.GaveUp || end.Status == delegation.StatusTimeout:
-		result.salvage(end, saved)
+	case end.Status == delegation.StatusTimeout:
+		result.salvage(fmt.Sprintf("Subagent exceeded timeout of %d seconds", end.Timeout), massgen.StatusTimeout, saved)
+	case end.Status == delegation.StatusCancelled && end.ByParent:
+		result.salvage("Subagent cancelled", massgen.StatusError, saved)
+	case end.Status == delegation.StatusCancelled:
+		result.salvage(end.text(), massgen.StatusError, saved)
 	case end.Status == delegation.StatusCompleted && end.ExitCode == 0:
 		answer := strings.TrimSpace(end.Answer)
 		result.Status, result.Answer = massgen.StatusCompleted, &answer
 	default:
-		text := fmt.Sprintf("Delegated subagent %s %s (exit_code=%d): %s", end.SubagentID, end.Status, end.ExitCode, first(end.StderrTail, 500))
+		text := end.text()
 		result.Status, result.Error = massgen.StatusError, &text
 	}
 	result.Success = result.Status.Success()
 	return result
 }
 
-func (r *Result) salvage(end End, saved Saved) {
-	text := fmt.Sprintf("Subagent exceeded timeout of %d seconds", end.Timeout)
+// text describes an end that MassGen counts as an error.
+func (end End) text() string {
+	return fmt.Sprintf("Delegated subagent %s %s (exit_code=%d): %s", end.SubagentID, end.Status, end.ExitCode, first(end.StderrTail, 500))
+}
+
+// salvage takes over what is left of a run that did not come to its end. without is the status if there is no answer.
+func (r *Result) salvage(text string, without massgen.Status, saved Saved) {
 	r.Error, r.Answer, r.Percentage = &text, saved.Answer, saved.Percentage
 	if r.TokenUsage == (TokenUsage{}) {
 		r.TokenUsage = saved.Usage
 	}
 	switch {
 	case saved.Answer == nil:
-		r.Status = massgen.StatusTimeout
+		r.Status = without
 	case saved.Presenting || saved.Winner != "":
 		r.Status = massgen.StatusCompletedButTimeout
 	default:

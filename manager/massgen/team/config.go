@@ -2,6 +2,7 @@ package team
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 )
@@ -21,6 +22,10 @@ type Child struct {
 	AnswerStrategy string // final_answer_strategy; "" means synthesize for a team
 	SkipSynthesis  bool   // round_evaluator_skip_synthesis
 	Rounds         any    // subagent_round_timeouts, which become the child's timeout_settings; nil means none
+
+	Coordination map[string]any // subagent_orchestrator's own, as far as nothing is fixed
+	Injection    bool           // disable_injection is false
+	VotesAtOnce  bool           // defer_voting_until_all_answered is false
 }
 
 // parentsOwn lists the keys of a backend that belong to one agent and are never inherited.
@@ -34,10 +39,13 @@ func Config(c Child) map[string]any {
 	for i, agent := range c.Agents {
 		agents[i] = c.agent(i+1, agent)
 	}
+	coordination := map[string]any{}
+	maps.Copy(coordination, c.Coordination)
+	maps.Copy(coordination, map[string]any{"enable_subagents": false, "broadcast": false, "learning_capture_mode": "final_only"})
 	orchestrator := map[string]any{
 		"snapshot_storage":          filepath.Join(c.Workspace, "snapshots"),
 		"agent_temporary_workspace": filepath.Join(c.Workspace, "temp"),
-		"coordination":              map[string]any{"enable_subagents": false, "broadcast": false, "learning_capture_mode": "final_only"},
+		"coordination":              coordination,
 		"max_new_answers_per_agent": c.MaxNewAnswers,
 	}
 	if len(c.ContextPaths) > 0 {
@@ -63,7 +71,7 @@ func (c Child) once(orchestrator map[string]any) {
 		orchestrator["skip_final_presentation"], orchestrator["skip_voting"] = true, true
 		return
 	}
-	orchestrator["disable_injection"], orchestrator["defer_voting_until_all_answered"] = true, true
+	orchestrator["disable_injection"], orchestrator["defer_voting_until_all_answered"] = !c.Injection, !c.VotesAtOnce
 	orchestrator["final_answer_strategy"] = "synthesize"
 	if c.AnswerStrategy != "" {
 		orchestrator["final_answer_strategy"] = c.AnswerStrategy

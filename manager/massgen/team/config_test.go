@@ -24,6 +24,10 @@ func TestConfig(t *testing.T) {
 			Child{ID: "s", Workspace: "/w", Agents: []Agent{two, {}}, TaskModel: "task", Fallback: "last"},
 			`{"agents":[{"backend":{"cwd":"/w/agent_1","model":"task","type":"claude"},"id":"b"},{"backend":{"cwd":"/w/agent_2","model":"task"},"id":"s_agent_2"}],"orchestrator":{"agent_temporary_workspace":"/w/temp","coordination":{"broadcast":false,"enable_subagents":false,"learning_capture_mode":"final_only"},"defer_voting_until_all_answered":true,"disable_injection":true,"final_answer_strategy":"synthesize","max_new_answers_per_agent":1,"skip_final_presentation":true,"snapshot_storage":"/w/snapshots"}}`,
 		},
+		"a team in its own way": {
+			Child{ID: "s", Workspace: "/w", Agents: []Agent{two, two}, TaskModel: "task", Injection: true, VotesAtOnce: true, Coordination: map[string]any{"voting": "x", "enable_subagents": true}},
+			`{"agents":[{"backend":{"cwd":"/w/agent_1","model":"task","type":"claude"},"id":"b"},{"backend":{"cwd":"/w/agent_2","model":"task","type":"claude"},"id":"b"}],"orchestrator":{"agent_temporary_workspace":"/w/temp","coordination":{"broadcast":false,"enable_subagents":false,"learning_capture_mode":"final_only","voting":"x"},"defer_voting_until_all_answered":false,"disable_injection":false,"final_answer_strategy":"synthesize","max_new_answers_per_agent":1,"skip_final_presentation":true,"snapshot_storage":"/w/snapshots"}}`,
+		},
 		"with rounds": {
 			Child{ID: "s", Workspace: "/w", Agents: []Agent{two}, Refine: true, Fallback: "last"},
 			`{"agents":[{"backend":{"cwd":"/w/agent_1","model":"last","type":"claude"},"id":"b"}],"orchestrator":{"agent_temporary_workspace":"/w/temp","coordination":{"broadcast":false,"enable_subagents":false,"learning_capture_mode":"final_only"},"max_new_answers_per_agent":3,"snapshot_storage":"/w/snapshots"}}`,

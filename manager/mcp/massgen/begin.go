@@ -74,7 +74,10 @@ func (h *home) order(ctx context.Context, desk *yard, o *order) error {
 		return err
 	}
 	beat, nobody := desk.Watcher()
-	way, err := h.settings.Choose(modes.Host{InContainer: h.settings.InContainer, Outbox: true, Nobody: nobody})
+	if h.settings.NoOutbox {
+		nobody = nil // the desk has an empty directory, which the texts must not name
+	}
+	way, err := h.settings.Choose(modes.Host{InContainer: h.settings.InContainer, Outbox: !h.settings.NoOutbox, Nobody: nobody})
 	if err != nil {
 		return err
 	}
@@ -251,6 +254,7 @@ func (h *home) team(_ context.Context, o *order) error {
 	child := team.Child{
 		ID: o.ID, Workspace: o.workspace, Type: o.task.Type, Agents: agents, Refine: o.terms.refine, TaskModel: o.task.Model,
 		MaxNewAnswers: settings.MaxNewAnswers, AnswerStrategy: settings.AnswerStrategy, SkipSynthesis: settings.SkipSynthesis,
+		Coordination: settings.Coordination, Injection: settings.Injection, VotesAtOnce: settings.VotesAtOnce,
 	}
 	if !o.own {
 		child.Workspace = "/workspace" // where the child sees the outbox's workspace
@@ -304,5 +308,13 @@ func (h *home) fill(ctx context.Context, o *order, files []string, into *os.Root
 			o.warnings = append(o.warnings, mcp.Words("not copied: "+left))
 		}
 	}
-	return nil
+	data, err := json.MarshalIndent(o.YAMLConfig, "", "  ") // JSON is also YAML
+	if err != nil {
+		return err
+	}
+	return carry.Put(into, o.config(), data)
 }
+
+// config returns the name of the child's run configuration in its workspace. A child in a sandbox does not read it: the
+// host writes its own. It is for MassGen's screens.
+func (o *order) config() string { return fmt.Sprintf("subagent_config_%s.yaml", o.id) }

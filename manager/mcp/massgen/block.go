@@ -43,7 +43,7 @@ func (h *home) saveSpawning(startedAt string, all []*begun) error {
 	started := make([]layout.Started, 0, len(all))
 	for _, b := range all {
 		started = append(started, layout.Started{
-			SubagentID: b.id.String(), Task: b.task, Status: "running", Timeout: b.timeout, Workspace: b.workspace, LogPath: h.eventsPath(b.id),
+			SubagentID: b.id.String(), Task: b.task, Status: "running", Timeout: b.timeout, Workspace: b.workspace, LogPath: h.eventsPath(b.id, nil),
 		})
 	}
 	return h.withTree(func(_ *os.Root, tree *layout.Tree) error { return tree.SaveSpawning(startedAt, started) })

@@ -42,7 +42,7 @@ func (h *home) collect(desk *yard, page *mcp.Page, child mcp.Child, room int) (s
 		return shown{}, err
 	}
 	end := outcome.End{
-		SubagentID: child.SubagentID, Status: result.Status, ExitCode: result.ExitCode, Workspace: mcp.Words(result.Workspace),
+		SubagentID: child.SubagentID, Status: result.Status, ExitCode: result.ExitCode, ByParent: result.Reason == delegation.ReasonCancelled, Workspace: mcp.Words(result.Workspace),
 		Timeout: k.timeout, Usage: usageOf(result), Warnings: h.warningsOf(k, result),
 	}
 	if !result.StartedAt.IsZero() && result.CompletedAt.After(result.StartedAt) {
@@ -61,14 +61,14 @@ func (h *home) collect(desk *yard, page *mcp.Page, child mcp.Child, room int) (s
 	made.SubagentType = k.kind
 	s := shown{made, child.RequestID, jobStatus(made.Status, result)}
 	err = h.settle(child, k, s, result, root)
-	s.LogPath = h.eventsPath(id) // settle has just put it there
+	s.LogPath = h.eventsPath(id, root) // settle has just put it there
 	return s, err
 }
 
 // look examines the remains of a child. It recovers the work of a run that did not come to its end, and it checks the
 // files that a round's evaluator owes.
 func (h *home) look(id delegation.SubagentID, k kid, result manager.Result, root *os.Root, saved *outcome.Saved) (warnings []string) {
-	if result.Status == delegation.StatusTimeout {
+	if result.Status == delegation.StatusTimeout || result.Status == delegation.StatusCancelled {
 		_ = h.withLogs(id, func(logs *os.Root) error {
 			*saved = remains.Recover(remains.Places{Log: logs, Workspace: root, WorkspacePath: result.Workspace, Since: result.StartedAt})
 			return nil

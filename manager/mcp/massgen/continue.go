@@ -78,7 +78,7 @@ func (h *home) continueSubagent(ctx context.Context, desk *yard, raw json.RawMes
 		return nil, err
 	}
 	if results[0].Status == mg.StatusTimeout {
-		return failed(desk, call.TimedOut(b.timeout))
+		results[0].Error = &call.TimedOut(b.timeout).Text
 	}
 	return page.Object(continued{results[0], mg.OpContinue, "blocking"})
 }

@@ -77,22 +77,28 @@ func (h *home) withTree(do func(workspace *os.Root, tree *layout.Tree) error) er
 	return do(workspace, tree)
 }
 
-// registry returns the children that the parent has had. It reads files that others may have written.
-func (h *home) registry() (registry layout.Registry, err error) {
+// withExisting calls do with the tree of MassGen's files, if there is one.
+func (h *home) withExisting(do func(*layout.Tree) error) error {
 	workspace, err := os.OpenRoot(h.settings.Workspace)
 	if err != nil {
-		return registry, err
+		return err
 	}
 	defer workspace.Close()
 	tree, err := layout.OpenExisting(workspace)
 	if errors.Is(err, fs.ErrNotExist) {
-		return registry, nil
+		return nil
 	}
 	if err != nil {
-		return registry, err
+		return err
 	}
 	defer tree.Close()
-	return tree.Registry()
+	return do(tree)
+}
+
+// registry returns the children that the parent has had. It reads files that others may have written.
+func (h *home) registry() (registry layout.Registry, err error) {
+	err = h.withExisting(func(tree *layout.Tree) (err error) { registry, err = tree.Registry(); return err })
+	return registry, err
 }
 
 func (h *home) update(change func(*layout.Registry)) error {

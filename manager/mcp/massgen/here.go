@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"torno/manager/massgen/carry"
 	"torno/manager/massgen/inherit"
 	"torno/manager/massgen/layout"
 	"torno/manager/massgen/modes"
@@ -77,12 +75,7 @@ func (h *home) checkWorkspace(o *order) error {
 // launch starts MassGen in the child's workspace, as MassGen's own server does. There are two differences: the task
 // stands after "--", and references in it are not followed.
 func (h *home) launch(o *order, prefix []string) error {
-	config := fmt.Sprintf("subagent_config_%s.yaml", o.ID)
-	data, err := json.MarshalIndent(o.YAMLConfig, "", "  ") // JSON is also YAML
-	if err != nil {
-		return err
-	}
-	err = h.withTree(func(_ *os.Root, tree *layout.Tree) error {
+	err := h.withTree(func(_ *os.Root, tree *layout.Tree) error {
 		work, err := tree.Workspace(o.id)
 		if err != nil {
 			return err
@@ -91,12 +84,12 @@ func (h *home) launch(o *order, prefix []string) error {
 		if err := work.Remove("answer.txt"); err != nil && !os.IsNotExist(err) {
 			return err // an earlier answer would pass for this run's
 		}
-		return carry.Put(work, config, data)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	argv := append(slices.Clone(prefix), "uv", "run", "massgen", "--config", filepath.Join(o.workspace, config), "--automation", "--no-parse-at-references",
+	argv := append(slices.Clone(prefix), "uv", "run", "massgen", "--config", filepath.Join(o.workspace, o.config()), "--automation", "--no-parse-at-references",
 		"--output-file", filepath.Join(o.workspace, "answer.txt"), "--", o.Text)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"torno/internal/massgen/remains"
 	"torno/manager"
 	"torno/manager/massgen/carry"
+	"torno/manager/massgen/layout"
 	"torno/manager/mcp"
 )
 
@@ -36,18 +37,42 @@ func (h *home) statusFile(id delegation.SubagentID) string {
 	return filepath.Join(h.settings.Logs, "subagents", id.String(), "full_logs", "status.json")
 }
 
-// eventsPath returns the first existing file with the child's events, or "".
-func (h *home) eventsPath(id delegation.SubagentID) (path string) {
+// eventsPath returns the first existing file with the child's events, or "". While the child works, or if its logs could
+// not be copied, the file is in its workspace, to which live_logs leads. eventsPath itself follows no link. work is the
+// workspace, or nil if it is not there.
+func (h *home) eventsPath(id delegation.SubagentID, work *os.Root) (path string) {
 	_ = h.withLogs(id, func(logs *os.Root) error {
+		kept := filepath.Join(h.settings.Logs, "subagents", id.String())
 		for _, name := range []string{"full_logs/events.jsonl", "full_logs/turn_1/attempt_1/events.jsonl"} {
-			if f, _, err := beneath.OpenFile(logs, name); err == nil {
-				path = filepath.Join(h.settings.Logs, "subagents", id.String(), name)
-				return f.Close()
+			if isFile(logs, name) {
+				path = filepath.Join(kept, name)
+				return nil
+			}
+		}
+		if work == nil {
+			return nil
+		}
+		newest, err := newestLog(work)
+		if err != nil || newest == "" {
+			return err
+		}
+		for _, name := range []string{filepath.Join(newest, attempt, "events.jsonl"), filepath.Join(newest, "events.jsonl")} {
+			if isFile(work, filepath.Join(childLogs, name)) {
+				path = filepath.Join(kept, "live_logs", name)
+				return nil
 			}
 		}
 		return nil
 	})
 	return path
+}
+
+func isFile(root *os.Root, name string) bool {
+	f, _, err := beneath.OpenFile(root, name)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
 }
 
 // leftOut lists the names that the copy of a workspace in the logs leaves out.
@@ -74,7 +99,7 @@ func (h *home) keepLogs(id string, k kid, s shown, result manager.Result, work *
 		if err != nil {
 			note.Error = mcp.Words(err.Error())
 		}
-		return errors.Join(putJSON(logs, "subprocess_logs.json", note), putJSON(logs, "conversation.json", conversation(k, s)))
+		return errors.Join(putJSON(logs, "subprocess_logs.json", note), putJSON(logs, "conversation.json", conversation(k, h.wholeTask(subagent, k), s)))
 	})
 }
 
@@ -194,9 +219,22 @@ type said struct {
 	AgentID   string `json:"agent_id,omitempty"`
 }
 
+// wholeTask returns the task of a child's run: as it was kept, unless that is an earlier run's.
+func (h *home) wholeTask(id delegation.SubagentID, k kid) string {
+	task := k.task
+	_ = h.withExisting(func(tree *layout.Tree) error { // without it the beginning is shown
+		whole, err := tree.Task(id)
+		if err == nil && (task == "" || layout.Preview(whole) == task) {
+			task = whole
+		}
+		return err
+	})
+	return task
+}
+
 // conversation returns the parent's task, and the child's last word as it was shown.
-func conversation(k kid, s shown) []said {
-	all := []said{{stamp(k.began), "user", k.task, ""}}
+func conversation(k kid, task string, s shown) []said {
+	all := []said{{stamp(k.began), "user", task, ""}}
 	if s.Answer != nil {
 		all = append(all, said{stamp(time.Now()), "assistant", *s.Answer, s.SubagentID})
 	}

@@ -37,6 +37,8 @@ type home struct {
 	letters int             // number of messages
 	mine    map[string]kid  // keyed by their IDs
 	seen    map[string]bool // requests whose results went out
+	notes   []string        // for the next answer
+	noted   map[string]bool // all notes so far
 
 	locals map[string]*local // children outside a sandbox, keyed by their IDs
 }
@@ -57,7 +59,7 @@ type kid struct {
 const maxRemembered = 1000 // entries per map
 
 func newHome(settings modes.Settings) *home {
-	return &home{settings: settings, mine: map[string]kid{}, seen: map[string]bool{}, locals: map[string]*local{}}
+	return &home{settings: settings, mine: map[string]kid{}, seen: map[string]bool{}, noted: map[string]bool{}, locals: map[string]*local{}}
 }
 
 func (h *home) remember(id string, k kid) {
@@ -119,8 +121,32 @@ func (h *home) call(do work) func(context.Context, *mcp.Desk, json.RawMessage) (
 			return nil, err
 		}
 		h.inject(ctx, desk, page)
+		for _, note := range h.takeNotes() {
+			page.Printf("\nNote: %s\n", mcp.Words(note))
+		}
 		return page, nil
 	}
+}
+
+const maxNotes = 20 // of one server
+
+// note has a mistake in the settings or in a file told with the next answer, once.
+func (h *home) note(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.noted[what] || len(h.noted) == maxNotes {
+		return
+	}
+	h.noted[what] = true
+	h.notes = append(h.notes, what)
+}
+
+func (h *home) takeNotes() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	notes := h.notes
+	h.notes = nil
+	return notes
 }
 
 // failed returns the page for a failure.

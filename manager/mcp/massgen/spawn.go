@@ -146,9 +146,17 @@ func (h *home) types() ([]profile.Profile, error) {
 		}
 		dirs = append(dirs, dir)
 	}
-	all, _, err := profile.All(dirs...)
+	all, skipped, err := profile.All(dirs...)
 	if err != nil {
 		return nil, err
+	}
+	for _, why := range skipped {
+		h.note(why)
+	}
+	for _, name := range h.settings.Types {
+		if !slices.ContainsFunc(all, func(p profile.Profile) bool { return strings.EqualFold(p.Name, name) }) {
+			h.note(fmt.Sprintf("subagent_types names %q, and there is no such kind of subagent", name))
+		}
 	}
 	written, _, err := profile.Load(dirs[0])
 	if err != nil {

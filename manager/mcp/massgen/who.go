@@ -3,6 +3,7 @@ package massgen
 import (
 	"errors"
 
+	"torno/delegation"
 	"torno/manager"
 	mg "torno/manager/massgen"
 	"torno/manager/massgen/layout"
@@ -45,6 +46,7 @@ func (h *home) who(desk *yard, id string) (s subject, err error) {
 		s.entry, s.Recovery, s.State = *entry, entry.Continuable, known(entry.Status)
 		s.Workspace, s.SessionID = pathOf(entry.Workspace), sessionOf(*entry)
 	}
+	s.There = h.hasWorkspace(desk, id)
 	if !s.there {
 		s.lost()
 		return s, nil
@@ -56,12 +58,23 @@ func (h *home) who(desk *yard, id string) (s subject, err error) {
 	case s.State == mg.StatusRunning || s.State == "":
 		s.State = endState(s.child)
 	}
-	root, _, err := desk.OpenWorkspace(id)
-	if err == nil {
-		s.There = true
-		root.Close()
-	}
 	return s, nil
+}
+
+// hasWorkspace reports whether a child's workspace is there, in the outbox or where MassGen puts it. It outlives every
+// record of the run.
+func (h *home) hasWorkspace(desk *yard, id string) bool {
+	if root, _, err := desk.OpenWorkspace(id); err == nil {
+		root.Close()
+		return true
+	}
+	subagent, err := delegation.ParseSubagentID(id)
+	if err != nil {
+		return false
+	}
+	there := false
+	err = h.withExisting(func(tree *layout.Tree) error { there = tree.HasWorkspace(subagent); return nil })
+	return err == nil && there
 }
 
 // lost marks a child as failed if only a registry mentions it and says that it has not ended.
