@@ -16,6 +16,9 @@
 // no link. It reads only regular files with one name, and bounds bytes, nodes, depth and the number of files. It
 // refuses anchors and aliases, so that a small file stays small, and keys that occur twice.
 //
+// An agent.md may have files beside it: its own skills, in skills/*.md, and memory.md. They become part of its prompt under
+// the same rules. If one of them cannot be read, the agent is not served.
+//
 // Nothing in an Agent can be an option of a command: names, models and rules for tools are parsed byte by byte.
 //
 // A file describes an agent; it gives no rights. A key that asks for more than a sandbox allows (hooks, a mode without

@@ -140,7 +140,15 @@ func (s *Set) jarvisFiles(dir *os.Root, shown string, entries []fs.DirEntry, loo
 		if entry.Name() == mainAgent || entry.Type().IsRegular() {
 			continue
 		}
+		before := len(all)
 		all = s.add(all, dir, path.Join(entry.Name(), "agent.md"), shown, jarvis, lookup)
+		if len(all) == before {
+			continue
+		}
+		if err := all[before].takeOwn(dir, entry.Name()); err != nil {
+			s.Problems = append(s.Problems, fmt.Errorf("%s is not served: %w", all[before].Path, err))
+			all = all[:before]
+		}
 	}
 	return all
 }

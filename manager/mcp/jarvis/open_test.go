@@ -57,7 +57,7 @@ The agents:
 - free: May use any tool.
 - lister: Says what there is, as JSON. It answers in JSON.
 - researcher: Finds things out, and remembers them. It goes on with its conversation at each call.
-- reviewer: Reviews a change, and says what is wrong with it. Not given: skills: the child's own count, if it has some.
+- reviewer: Reviews a change, and says what is wrong with it. Not given: skills: only those in its own directory are given.
 - tester: Runs tests. Not given: maxTurns: the number of turns is not bounded; the time is; memory: a child keeps nothing between its runs but its workspace and its conversation.`)
 	wantLines(t, strings.Join(notices, "\n"), "not served: agents/broken/agent.md:4: hooks: runs commands by itself; remove the key")
 	list, _ = open(t, jarvis.Options{Caller: "scheduler"})

@@ -197,7 +197,7 @@ func about(a *agentfile.Agent) string {
 	}
 	missing := a.NotGiven
 	if a.Skills != nil {
-		missing = slices.Concat(missing, []string{"skills: the child's own count, if it has some"})
+		missing = slices.Concat(missing, []string{"skills: only those in its own directory are given"})
 	}
 	if len(missing) > 0 {
 		line += " Not given: " + cut(mcp.Words(strings.Join(missing, "; ")), maxAbout) + "."

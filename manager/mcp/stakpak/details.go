@@ -54,7 +54,7 @@ func (t *tasks) details(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	page.Printf("# Task Details: %s\n\nStatus: %s\nTask ID: %s\nStarted: %s\nDuration: %s\n\n## Output:\n", id, now, id, started(child).UTC().Format(clock), duration(child))
 	switch {
 	case child.Ended():
-		showEnd(page, desk, result, now)
+		showEnd(page, desk, result, now, t.of(child).runs)
 		desk.Told(child)
 	case now == paused:
 		page.Printf("## Subagent Result: ⏸ Paused\n\n")
@@ -118,13 +118,16 @@ const (
 	maxTail   = 4_000
 )
 
-// showEnd shows the same facts that Stakpak shows from a task's manifest.
-func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status) {
+// showEnd shows the same facts that Stakpak shows from a task's manifest. model is the task's model, as far as is known.
+func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status, model string) {
 	icon := "✗"
 	if now == completed {
 		icon = "✓"
 	}
 	page.Printf("## Subagent Result: %s %s\n\n**Steps**: %s", icon, now, stepsOf(result.Usage))
+	if model != "" {
+		page.Printf(" | **Model**: %s", mcp.Words(model))
+	}
 	if result.Profile != "" {
 		page.Printf(" | **Profile**: %s", mcp.Words(result.Profile))
 	}

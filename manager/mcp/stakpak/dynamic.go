@@ -78,7 +78,7 @@ func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	if err != nil {
 		return startFailed(desk, err), nil
 	}
-	t.remember(begun.Child, in.Description, task.Model)
+	t.remember(begun.Child, in.Description, task.Model, model)
 	page := desk.Page()
 	in.created(page, begun, model)
 	in.notes(page, begun, offer, task.Timeout)

@@ -170,8 +170,16 @@ func cell(text string) string {
 
 // cut returns the first characters of a text.
 func cut(text string, characters int) string {
+	if begin := first(text, characters); begin != text {
+		return begin + "..."
+	}
+	return text
+}
+
+// first returns the beginning of a text.
+func first(text string, characters int) string {
 	if runes := []rune(text); len(runes) > characters {
-		return string(runes[:characters]) + "..."
+		return string(runes[:characters])
 	}
 	return text
 }

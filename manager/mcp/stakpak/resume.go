@@ -113,7 +113,7 @@ func (t *tasks) resumeTask(ctx context.Context, desk *mcp.Desk, in resumeInput, 
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
-	t.remember(begun.Child, cmp.Or(was.description, in.Input), task.Model)
+	t.remember(begun.Child, cmp.Or(was.description, in.Input), task.Model, cmp.Or(task.Model, was.runs))
 	page := resumed(desk, begun.Child)
 	for _, warning := range begun.Warnings {
 		page.Printf("\nNote: %s", warning)

@@ -41,6 +41,7 @@ type memory struct {
 	request     string
 	description string
 	model       string    // named by its request
+	runs        string    // the model that it runs, as far as is known
 	asked       time.Time // when it was asked for
 	end         *end      // set after its result was taken out of the outbox
 }
@@ -75,14 +76,14 @@ func (t *tasks) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // remember keeps the facts of a task's request. It keeps no reference to the text of the call.
-func (t *tasks) remember(child mcp.Child, description, model string) {
+func (t *tasks) remember(child mcp.Child, description, model, runs string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.begun) >= maxRemembered {
 		clear(t.begun)
 	}
 	t.begun[child.SubagentID] = memory{
-		request: child.RequestID, description: strings.Clone(mcp.Words(description)), model: strings.Clone(model), asked: child.CreatedAt,
+		request: child.RequestID, description: strings.Clone(mcp.Words(description)), model: strings.Clone(model), runs: strings.Clone(runs), asked: child.CreatedAt,
 	}
 }
 

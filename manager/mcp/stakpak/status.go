@@ -67,7 +67,7 @@ func (s status) tag() string {
 		return "[RUN]"
 	case completed:
 		return "[OK]"
-	case failed, cancelled, timedOut:
+	case failed:
 		return "[ERR]"
 	}
 	return "[---]"

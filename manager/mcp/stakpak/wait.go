@@ -143,13 +143,13 @@ func (t *tasks) update(ctx context.Context, desk *mcp.Desk, w awaited) (*mcp.Pag
 	}
 	page.Printf("═══ Background Tasks Update [%s] ═══\nWaiting for: %s\n\n", time.Now().UTC().Format("15:04:05"), mcp.Words(strings.Join(w.ids, ", ")))
 	for _, one := range all {
-		mark := "|"
+		mark := " "
 		if slices.Contains(w.ids, one.SubagentID) {
 			mark = ">"
 		}
 		now := statusOf(one.Item)
 		ran, _ := took(one.Child)
-		page.Printf("%s %s %s [%.1fs] %s - %s\n", mark, now.tag(), mcp.Words(one.SubagentID), ran.Seconds(), now, cut(t.command(one.Child), 30))
+		page.Printf("%s %s %s [%.1fs] %s - %s\n", mark, now.tag(), mcp.Words(one.SubagentID), ran.Seconds(), now, first(t.command(one.Child), 30))
 	}
 	page.Printf("\nTotal: %d tasks | Waiting for: %d", len(all), open)
 	if list.more {
