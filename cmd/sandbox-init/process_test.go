@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torno/internal/runfile"
+	"torno/test/attack"
 )
 
 // TestOrphansAreReaped makes orphans that end at once, and waits until init and the agent are all that the system knows.
@@ -122,7 +123,7 @@ func TestNoNewThreads(t *testing.T) {
 // TestNoNewThreadsAtTheEnd leaves init a crowd to reap when it may make no thread any more. That takes long enough for Go's
 // runtime to look for one that goes on in the meantime.
 func TestNoNewThreadsAtTheEnd(t *testing.T) {
-	for range 8 {
+	for range attack.Times(3, 8) {
 		b := newBox(t, "n=0; while [ $n -lt 500 ]; do sleep 1000 & n=$((n+1)); done; echo crowd; until [ -e go ]; do :; done; exit 9").answer(1 << 20)
 		r := b.start(t)
 		r.stdout.until(t, "crowd\n")

@@ -29,13 +29,23 @@ const (
 	stranger = 4242
 )
 
-// TestAsAnOrdinaryUser runs the contract, exhaustion, and what is special without root, in a process of an ordinary user's.
+// TestAsAnOrdinaryUser runs the contract, and what is special without root, in a process of an ordinary user's.
 func TestAsAnOrdinaryUser(t *testing.T) {
+	asAnOrdinaryUser(t, "^(TestContract|TestOrdinary.*|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestRoot.*|TestTheKeeperHoldsTheImage)$")
+}
+
+// TestExhaustionAsAnOrdinaryUser runs there what takes long and is much the same for root: what a child may take, what is exchanged while a
+// sandbox starts, and images.
+func TestExhaustionAsAnOrdinaryUser(t *testing.T) {
+	asAnOrdinaryUser(t, "^(TestExhaustion|TestForkBomb|TestThreads|TestFlood|TestNestedContextsAreExchanged|TestImageFromALayout|TestProgramsOverAnImage|TestLinksOfAnImage)$")
+}
+
+func asAnOrdinaryUser(t *testing.T, tests string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user runs these tests already")
 	}
-	u := tester(t)
-	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestProgramsOverAnImage|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
+	tester(t).runs(tests)
 }
 
 // tester is a user with what these tests need, and the tests.

@@ -4,6 +4,8 @@
 //	gate night [STAGE…]     // what make night does
 //	gate fresh [COMMIT]     // what make fresh does: the tests that are new or changed since a commit, again and again under load
 //
+// A night that was interrupted goes on: a stage that was green on this commit is left out, unless it is named.
+//
 // The table in stages.go says which packages belong to which stage. The suite test stops at the first stage that fails; night goes on, so that one
 // night shows everything.
 //

@@ -276,6 +276,48 @@ func TestEachPackageHasOneStage(t *testing.T) {
 	}
 }
 
+// TestANightGoesOn: what was green on a commit is known, until it is red.
+func TestANightGoesOn(t *testing.T) {
+	n, now := nights(t.TempDir()), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	green := Outcome{Stage: "units", Took: 90 * time.Second, Report: Report{Passed: 7}}
+	if said := n.green("units"); said != "" {
+		t.Errorf("before it ran: %q", said)
+	}
+	if err := n.keep(green, now); err != nil {
+		t.Fatal(err)
+	}
+	if said := n.green("units"); said != "2026-01-02T03:04:05Z, in 1m30s: 7 passed" || n.green("soak") != "" {
+		t.Errorf("it is said %q", said)
+	}
+	for range 2 {
+		if err := n.keep(Outcome{Stage: "units", Red: true}, now); err != nil || n.green("units") != "" {
+			t.Errorf("it is red: %v", err)
+		}
+	}
+	var none nights
+	if err := none.keep(green, now); err != nil || none.green("units") != "" {
+		t.Errorf("a checkout with changes is kept: %v", err)
+	}
+}
+
+// TestWhatAChangeNeeds, and each file that the table names is there.
+func TestWhatAChangeNeeds(t *testing.T) {
+	for file, want := range map[string]string{
+		"contrib/systemd/torno-watcher.service": "units installed", "README.md": "pages", "docs/MCP.md": "pages", "internal/mounts/slot.go": "racer", "watcher/live.go": "", "scripts": "pages",
+	} {
+		if got := strings.Join(needed([]string{"go.mod", file}), " "); got != want {
+			t.Errorf("%s needs %q, want %q", file, got, want)
+		}
+	}
+	for _, s := range suites["night"] {
+		for _, file := range s.Files {
+			if _, err := os.Stat("../../" + file); err != nil {
+				t.Errorf("stage %s: %v", s.Name, err)
+			}
+		}
+	}
+}
+
 // TestMeasuresAreWhereTheyRun: each test that has a name of a stage of single tests is in the stage's packages, since it runs nowhere else.
 func TestMeasuresAreWhereTheyRun(t *testing.T) {
 	places := map[string][]string{}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"torno/test/house"
 )
 
 func main() {
@@ -70,7 +72,13 @@ func run(ctx context.Context, args []string) error {
 	if len(g.Flags) > 0 {
 		fmt.Fprintf(g.Out, "gate: TESTFLAGS: %s\n", strings.Join(g.Flags, " "))
 	}
-	outcomes, err := g.runAll(ctx, stages, suite == "test")
+	r := round{stopAtRed: suite == "test", again: len(args) > 1}
+	if suite == "night" && len(g.Flags) == 0 { // flags make it another suite
+		if r.nights, err = nightsOf(ctx, here, commit); err != nil {
+			return err
+		}
+	}
+	outcomes, err := g.runAll(ctx, stages, r)
 	if err != nil {
 		return err
 	}
@@ -83,8 +91,15 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// fresh runs the tests that are new or changed since a commit.
+// fresh runs the tests that are new or changed since a commit, and names the stages of the night that the change needs.
 func fresh(ctx context.Context, here, since string) error {
+	changed, err := changedFiles(ctx, here, since)
+	if err != nil {
+		return err
+	}
+	if stages := needed(changed); len(stages) > 0 {
+		fmt.Printf("gate: this change needs of the night: make night STAGE='%s'\n", strings.Join(stages, " "))
+	}
 	tests, err := freshTests(ctx, here, since)
 	if err != nil {
 		return err
@@ -93,14 +108,34 @@ func fresh(ctx context.Context, here, since string) error {
 	return g.Fresh(ctx, tests)
 }
 
-// runAll runs stages in turn, up to the first that is red where stopAtRed says so.
-func (g *Gate) runAll(ctx context.Context, stages []Stage, stopAtRed bool) ([]Outcome, error) {
+// round is how stages are run.
+type round struct {
+	stopAtRed bool   // the first red stage is the last
+	nights    nights // knows the stages that were green
+	again     bool   // also those run
+}
+
+// runAll runs stages in turn.
+func (g *Gate) runAll(ctx context.Context, stages []Stage, r round) ([]Outcome, error) {
 	all, err := g.list(ctx, "./...")
 	if err != nil {
 		return nil, err
 	}
+	programs, err := os.MkdirTemp("", "torno-gate-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(programs)
+	if err := house.BuildPrograms(ctx, programs); err != nil {
+		return nil, err
+	}
+	g.Programs = programs
 	var outcomes []Outcome
 	for i, s := range stages {
+		if before := r.nights.green(s.Name); before != "" && !r.again {
+			fmt.Fprintf(g.Out, "\ngate: stage %s, %d of %d, is left out: it was green %s. make night STAGE=%s runs it again\n", s.Name, i+1, len(stages), before, s.Name)
+			continue
+		}
 		packages := otherPackages(all)
 		if len(s.Packages) > 0 {
 			if packages, err = g.list(ctx, s.Packages...); err != nil {
@@ -113,7 +148,10 @@ func (g *Gate) runAll(ctx context.Context, stages []Stage, stopAtRed bool) ([]Ou
 			return nil, err
 		}
 		outcomes = append(outcomes, o)
-		if o.Red && stopAtRed {
+		if err := r.nights.keep(o, time.Now()); err != nil {
+			return nil, err
+		}
+		if o.Red && r.stopAtRed {
 			break
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"torno/test/house"
 )
 
 // Gate runs stages in a checkout.
@@ -23,6 +25,7 @@ type Gate struct {
 	Flags    []string  // more flags of go test
 	Out      io.Writer // what a person sees, and the log keeps
 	Busy     int       // loops beside the tests of Fresh
+	Programs string    // where the shipped programs were built for all packages; "": each package builds its own
 	load     *loadLog
 }
 
@@ -130,6 +133,9 @@ func (g *Gate) command(ctx context.Context, s Stage, out io.Writer, name string,
 	cmd.Dir, cmd.Env = g.Checkout, os.Environ()
 	if !s.Engine {
 		cmd.Env = append(cmd.Env, "DOCKER_HOST=unix:///nonexistent/no-engine-in-this-stage", "TORNO_ENGINE=none")
+	}
+	if s.Engine && g.Programs != "" { // the stages without one change the sources, or build what they run
+		cmd.Env = append(cmd.Env, house.Built+"="+g.Programs)
 	}
 	cmd.Stdout, cmd.Stderr = out, g.Out
 	if err := cmd.Start(); err != nil {

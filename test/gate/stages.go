@@ -13,6 +13,7 @@ type Stage struct {
 	Tests    []string // the tests to run, by name; an empty list means all tests that no other stage names
 	Parallel int      // packages at a time
 	Engine   bool     // its tests may ask the Docker engine
+	Files    []string // files and directories: a change of one of them needs this stage of the night
 }
 
 // measures are tests whose verdict is a time, a ratio of times or resident memory. Other work on the machine changes it, so they run in the night.
@@ -24,7 +25,7 @@ var measures = []string{
 }
 
 // variants show in another way what other tests of the suite show, or are one program's own story. They take long.
-var variants = []string{"TestContractAhead", "TestCorpusAhead", "TestFiftyBeginFromAPoolOfFifty", "TestGoTests"}
+var variants = []string{"TestContractAhead", "TestCorpusAhead", "TestFiftyBeginFromAPoolOfFifty", "TestGoTests", "TestExhaustionAsAnOrdinaryUser"}
 
 // suites are the stages of each suite, in the order in which they run.
 var suites = map[string][]Stage{
@@ -45,14 +46,26 @@ var suites = map[string][]Stage{
 		{Name: "variants", Parallel: 1, Engine: true, Tests: variants, Packages: []string{
 			"./sandbox/docker", "./sandbox/gvisor", "./test/attack/outbox", "./test/e2e",
 		}},
-		{Name: "planted", Parallel: 1, Tests: []string{"TestEachDefectIsFound"}, Packages: []string{"./test/planted"}},
-		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}},
-		{Name: "clients", Parallel: 1, Engine: true, Packages: []string{"./test/clients", "./test/demo"}},
-		{Name: "pages", Parallel: 1, Engine: true, Packages: []string{"./test/readme", "./test/terminal", "./test/scripts"}},
-		{Name: "units", Parallel: 1, Engine: true, Packages: []string{"./test/units"}},
-		{Name: "installed", Parallel: 1, Engine: true, Packages: []string{"./test/installed", "./test/platforms"}},
-		{Name: "machine", Parallel: 1, Engine: true, Packages: []string{"./test/machine/..."}},
-		{Name: "soak", Parallel: 1, Engine: true, Packages: []string{"./test/soak"}},
+		{Name: "planted", Parallel: 1, Tests: []string{"TestEachDefectIsFound"}, Packages: []string{"./test/planted"}, Files: []string{"test/gate", "test/planted"}},
+		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}, Files: []string{
+			"internal/beneath", "internal/mounts", "internal/trust", "sandbox/docker", "sandbox/gvisor", "sandbox/local", "test/attack/racer",
+		}},
+		{Name: "clients", Parallel: 1, Engine: true, Packages: []string{"./test/clients", "./test/demo"}, Files: []string{
+			"cmd/subagent", "internal/agent", "manager/mcp", "test/clients", "test/demo",
+		}},
+		{Name: "pages", Parallel: 1, Engine: true, Packages: []string{"./test/readme", "./test/terminal", "./test/scripts"}, Files: []string{
+			"README.md", "configs/examples", "docs", "scripts", "test/readme", "test/scripts", "test/terminal",
+		}},
+		{Name: "units", Parallel: 1, Engine: true, Packages: []string{"./test/units"}, Files: []string{"contrib/systemd", "scripts/install", "test/units"}},
+		{Name: "installed", Parallel: 1, Engine: true, Packages: []string{"./test/installed", "./test/platforms"}, Files: []string{
+			"Makefile", "contrib", "scripts/dist", "scripts/install", "test/installed", "test/platforms",
+		}},
+		{Name: "machine", Parallel: 1, Engine: true, Packages: []string{"./test/machine/..."}, Files: []string{
+			"cmd/sandbox-init", "internal/cgroups", "internal/initproc", "internal/seccomp", "runsc", "test/machine",
+		}},
+		{Name: "soak", Parallel: 1, Engine: true, Packages: []string{"./test/soak"}, Files: []string{
+			"internal/journal", "internal/serve", "test/soak", "watcher/outbox", "watcher/run", "watcher/schedule",
+		}},
 	},
 }
 
