@@ -3,10 +3,9 @@ package manager
 import (
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"torno/test/swap"
 
 	"torno/internal/beneath"
 	"torno/test/attack"
@@ -23,20 +22,7 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 	write(t, answer, "mine")
 	write(t, key, secret)
 	must(0, os.Link(key, h.join("second")))
-	done := make(chan struct{})
-	var racer sync.WaitGroup
-	racer.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, answer, unix.AT_FDCWD, h.join("second"), unix.RENAME_EXCHANGE) // the next one may
-			}
-		}
-	})
-	defer racer.Wait()
-	defer close(done)
+	defer swap.Names(t, [2]string{answer, h.join("second")})()
 
 	trial := attack.Trial{Row: "W5", Where: "manager, one read after the other"}
 	own := 0

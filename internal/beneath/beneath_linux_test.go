@@ -3,9 +3,10 @@ package beneath
 import (
 	"errors"
 	"os"
-	"sync"
 	"testing"
 	"time"
+
+	"torno/test/swap"
 
 	"golang.org/x/sys/unix"
 
@@ -26,18 +27,7 @@ func TestAStepWaitsForNoFIFO(t *testing.T) {
 	if err := errors.Join(os.Mkdir(at, 0o755), unix.Mkfifo(fifo, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	var exchanges sync.WaitGroup
-	stop, looked := make(chan struct{}), make(chan struct{})
-	exchanges.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, at, unix.AT_FDCWD, fifo, unix.RENAME_EXCHANGE)
-			}
-		}
-	})
+	stop, looked := swap.Names(t, [2]string{at, fifo}), make(chan struct{})
 	go func() {
 		defer close(looked)
 		for range 5000 {
@@ -51,8 +41,7 @@ func TestAStepWaitsForNoFIFO(t *testing.T) {
 	case <-time.After(wait.Patience):
 		t.Error("a look waits for a FIFO")
 	}
-	close(stop)
-	exchanges.Wait()
+	stop()
 	for _, name := range []string{at, fifo} {
 		if writer, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
 			defer writer.Close()

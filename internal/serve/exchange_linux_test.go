@@ -4,9 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"torno/test/swap"
 
 	"golang.org/x/sys/unix"
 
@@ -43,18 +44,7 @@ func TestAnExchangeWithoutEndClosesItsOwnOutbox(t *testing.T) {
 			a, b := s.twoParents()
 			of, with, err := bait(a, b)
 			s.must(errors.Join(err, os.Mkdir(s.config.State, 0o700), os.Lchown(with, her, her), os.Chown(filepath.Dir(a), her, her), os.Chown(a, her, her)))
-			stop := make(chan struct{})
-			var exchanges sync.WaitGroup
-			exchanges.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-						_ = unix.Renameat2(unix.AT_FDCWD, of, unix.AT_FDCWD, with, unix.RENAME_EXCHANGE)
-					}
-				}
-			})
+			stop := swap.Names(t, [2]string{of, with})
 			looked := make(chan struct{})
 			go func() {
 				defer close(looked)
@@ -73,8 +63,7 @@ func TestAnExchangeWithoutEndClosesItsOwnOutbox(t *testing.T) {
 			case <-time.After(patience):
 				t.Error("the host waits for what a parent has put there")
 			}
-			close(stop)
-			exchanges.Wait()
+			stop()
 		})
 		trial.Tried++
 		if !t.Failed() {

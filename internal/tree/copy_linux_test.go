@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"torno/test/swap"
+
 	"golang.org/x/sys/unix"
 
 	"torno/test/disk"
@@ -369,21 +371,8 @@ func TestNamesThatAreExchangedLeadNowhere(t *testing.T) {
 	s.write("b/file", "mine", 0o644)
 	s.must(errors.Join(os.Symlink(filepath.Join(outside, "dir"), filepath.Join(s.from, "dirlink")),
 		os.Symlink(filepath.Join(outside, "file"), filepath.Join(s.from, "b", "filelink")), unix.Mkfifo(filepath.Join(s.from, "b", "fifo"), 0o644)))
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			for _, swap := range [][2]string{{"a", "dirlink"}, {"b/file", "b/filelink"}, {"b/file", "b/fifo"}} {
-				_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(s.from, swap[0]), unix.AT_FDCWD, filepath.Join(s.from, swap[1]), unix.RENAME_EXCHANGE)
-			}
-		}
-	}()
-	defer func() { close(stop); <-done }()
+	in := func(name string) string { return filepath.Join(s.from, name) }
+	defer swap.Names(t, [2]string{in("a"), in("dirlink")}, [2]string{in("b/file"), in("b/filelink")}, [2]string{in("b/file"), in("b/fifo")})()
 	for range 100 {
 		s.must(errors.Join(os.RemoveAll(s.to), os.Mkdir(s.to, 0o755)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -4,9 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"torno/test/swap"
 
 	"golang.org/x/sys/unix"
 
@@ -16,21 +17,7 @@ import (
 
 // swap exchanges two names until stop is called, as fast as it goes.
 func (g *ground) swap(a, b string) (stop func()) {
-	var swapping sync.WaitGroup
-	done := make(chan struct{})
-	swapping.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, g.at(a), unix.AT_FDCWD, g.at(b), unix.RENAME_EXCHANGE)
-			}
-		}
-	})
-	stop = sync.OnceFunc(func() { close(done); swapping.Wait() })
-	g.Cleanup(stop)
-	return stop
+	return swap.Names(g, [2]string{g.at(a), g.at(b)})
 }
 
 // byName clears set-id bits as a careless program does: it looks first and then trusts the name.

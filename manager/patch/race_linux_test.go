@@ -5,10 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"torno/test/swap"
 
 	"torno/internal/beneath"
 	"torno/test/attack"
@@ -19,28 +18,6 @@ const (
 	childsOwn  = "the child's own!" // as long as that, so that no size gives it away
 )
 
-// exchange exchanges two names over and over until the test ends.
-func exchange(t *testing.T, pairs ...[2]string) {
-	done := make(chan struct{})
-	var racer sync.WaitGroup
-	racer.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				for _, p := range pairs {
-					_ = unix.Renameat2(unix.AT_FDCWD, p[0], unix.AT_FDCWD, p[1], unix.RENAME_EXCHANGE) // the next one may
-				}
-			}
-		}
-	})
-	t.Cleanup(func() {
-		close(done)
-		racer.Wait()
-	})
-}
-
 // racedScene is a workspace in which a directory is exchanged for a link to the parent's, and a file for a link to a secret,
 // as long as the test runs. The links lie in the same workspace, as a child's would.
 func racedScene(t *testing.T) *scene {
@@ -50,7 +27,7 @@ func racedScene(t *testing.T) *scene {
 	write(t, s.child("key"), childsOwn)
 	s.must(os.Symlink(s.dir+"/parents", s.child("sub.lie")))
 	s.must(os.Symlink(s.dir+"/parents/deep/key", s.child("key.lie")))
-	exchange(t, [2]string{s.child("sub"), s.child("sub.lie")}, [2]string{s.child("key"), s.child("key.lie")})
+	swap.Names(t, [2]string{s.child("sub"), s.child("sub.lie")}, [2]string{s.child("key"), s.child("key.lie")})
 	return s
 }
 

@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"torno/test/swap"
 
 	"torno/test/attack"
 )
@@ -58,19 +57,7 @@ func (s *scene) race(path string, bait func(old, new string) error) (stop func()
 		s.must(os.Mkdir(elsewhere, 0o755), os.WriteFile(filepath.Join(elsewhere, "answer.txt"), []byte(secret), 0o600))
 	}
 	s.must(bait(elsewhere, link))
-	done := make(chan struct{})
-	var racer sync.WaitGroup
-	racer.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE) // the next one may
-			}
-		}
-	})
-	return sync.OnceFunc(func() { close(done); racer.Wait() })
+	return swap.Names(s, [2]string{path, link})
 }
 
 // racyFalls says whether a client that looks before it opens, by name both times, is led astray in the time there is.
