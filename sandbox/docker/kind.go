@@ -36,7 +36,7 @@ var Kind = &launcher.Kind{
 	Unsuited: unsuited, Reach: reach, Open: open, About: about, Left: left, Purge: purge,
 }
 
-const remedy = "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+const remedy = "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…; or let gVisor launch the profiles: sandbox: gvisor"
 
 // The keys of the configuration.
 const (
