@@ -30,8 +30,8 @@ func (c *Config) check(r *report) {
 	c.checkDirectories(r)
 }
 
-// spareUIDs are for sandboxes beside those of runs: a trial, which each start, reload and reopening makes, and one that
-// is made ahead.
+// spareUIDs counts the uids that the runs leave over: a start, a reload or a reopening tries one sandbox, and the pool makes
+// one ahead.
 const spareUIDs = 2
 
 // checkInstallation checks the keys that apply to all outboxes.

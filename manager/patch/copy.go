@@ -232,7 +232,7 @@ func (s *Store) isDirectory(path string, dir *os.Root) (bool, error) {
 }
 
 // hasNoted reports whether the store already has the record of this workspace. If hasNoted cannot read the record, it
-// returns an error, and the caller must not replace the record, because apply may have noted in it what the user took over.
+// returns an error. Then the caller must keep the record: it may tell which changes an apply has taken over.
 func (s *Store) hasNoted(id, path string, workspace *os.Root) (bool, error) {
 	base, err := s.Base(id)
 	if errors.Is(err, ErrNoBase) {

@@ -127,7 +127,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 
 // claim decides which of two sandboxes keeps a slot that both their records name. That happens because a removal gives
 // the slot back before it removes the box: if the watcher is killed in between, the next sandbox gets the slot. A sandbox
-// that runs keeps the slot. One that has ended gives way to one that has not. Between equals the newer one keeps it,
+// that runs keeps the slot, and a sandbox that has ended loses it to any other. Of two in the same state the newer keeps it,
 // because the older one had given the slot back by then.
 type claim struct {
 	idle int // 0: it runs, or may run; 1: it does not; 2: it has ended

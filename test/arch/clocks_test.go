@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// tooLong are the places in a file of tests that fail if something took longer than a bound: other work on the machine decides that. A clock of
-// testing/synctest stands still meanwhile, so a function may compare that uses it, or that calls one of bubbles. measures is asked about the
-// functions that have such a place.
+// tooLong finds the places where a test fails because something took longer than a bound: other work on the machine decides that. The clock of
+// testing/synctest does not run meanwhile, so a function that runs in a bubble, or calls one of bubbles, may compare. measures tells which
+// functions may compare because they run in the night.
 func tooLong(file *ast.File, bubbles []string, at func(ast.Node) string, measures func(function string) bool) (found []string) {
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -39,7 +39,7 @@ func tooLong(file *ast.File, bubbles []string, at func(ast.Node) string, measure
 	return found
 }
 
-// longer is the side of a comparison that makes it true by growing, or nil.
+// longer returns the side of a comparison that must grow for the comparison to become true, or nil.
 func longer(b *ast.BinaryExpr) ast.Expr {
 	switch b.Op {
 	case token.GTR, token.GEQ, token.NEQ, token.EQL:
@@ -64,7 +64,7 @@ func usesBubble(body *ast.BlockStmt, bubbles []string) (is bool) {
 	return is
 }
 
-// bubblesOf are the functions of a package's tests that make a bubble of testing/synctest, and are no tests themselves.
+// bubblesOf returns the helpers of a package's tests that run their work in a bubble of testing/synctest.
 func bubblesOf(files []source) (names []string) {
 	for _, file := range files {
 		for _, d := range file.syntax.Decls {
@@ -76,7 +76,7 @@ func bubblesOf(files []source) (names []string) {
 	return names
 }
 
-// elapsed are the variables of a function to which it assigns how long something took.
+// elapsed returns the variables to which a function assigns the result of time.Since.
 func elapsed(body *ast.BlockStmt) (names []string) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		assigned, ok := n.(*ast.AssignStmt)

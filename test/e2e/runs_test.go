@@ -105,7 +105,7 @@ func TestAFloodOfOutput(t *testing.T) {
 	})
 }
 
-// TestAFloodIsNotKept prints many times what the watcher may grow by: what it kept of a flood would be seen in its memory.
+// TestAFloodIsNotKept: a child prints several times as much as the watcher's memory may grow.
 func TestAFloodIsNotKept(t *testing.T) {
 	for sandbox, size := range map[string]int{house.Docker: 256 << 20, house.GVisor: 128 << 20, house.Ordinary: 32 << 20} {
 		t.Run(sandbox, func(t *testing.T) {

@@ -45,7 +45,7 @@ type Field struct {
 // mib is 1 MiB.
 const mib = 1 << 20
 
-// patience is how long others may be kept waiting by a sandbox that takes all it can get. What was measured is in the notes.
+// patience bounds how long a sandbox that takes all it can get may keep others waiting. The notes say how long it did.
 const patience = wait.Patience
 
 // New puts the prober into the workspace.

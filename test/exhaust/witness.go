@@ -13,6 +13,7 @@ import (
 
 	"torno/sandbox"
 	"torno/test/prober/inside"
+	"torno/test/wait"
 )
 
 // witness measures whether others suffer: a second sandbox starts programs, and a client asks and wants replies.
@@ -104,11 +105,7 @@ func (w *witness) beaten(n int) {
 		return told
 	}
 	want := count() + n
-	for deadline := time.Now().Add(patience); count() < want; time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("the neighbour has told %d times and not %d", count(), want)
-		}
-	}
+	wait.Until(w, fmt.Sprintf("the neighbour has told %d times", want), func() bool { return count() >= want })
 }
 
 // says ends the watch, and says how long others had to wait.

@@ -194,7 +194,7 @@ func (ls *lines) joinDirs(t *Ticket) {
 }
 
 // clash finds a run of another subagent that is in t's way, or returns nil. It skips runs if counts is false for them;
-// these are few, because they are about to end.
+// few runs are skipped, because they are about to end.
 func (ls *lines) clash(t *Ticket, counts func(*Ticket) bool) *Ticket {
 	alone, shared := t.lineKeys()
 	for _, at := range alone[1:] {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// short is a listener whose next calls of Accept fail, as where the machine is short of files.
+// short is a listener. Its next calls of Accept fail, as on a machine that has no file descriptor left.
 type short struct {
 	net.Listener
 	fails int
@@ -43,7 +43,7 @@ func TestAKeeperHearsAfterAShortage(t *testing.T) {
 	})
 	k := &keeper{listener: &short{listener, 2}}
 	k.accept(t.Context())
-	conn.Close() // nobody has, if the keeper hears nobody any more
+	conn.Close() // the keeper has not closed it if it accepts nobody any more
 	watcher.Wait()
 	k.serving.Wait()
 	if !heard {

@@ -29,7 +29,7 @@ func (d *Death) Close() error {
 	return d.process.Close()
 }
 
-// deathLook is how often we check whether the caller still waits.
+// Await looks each deathLook whether its caller still waits.
 const deathLook = 100 * time.Millisecond
 
 // Await waits for the end of a process until ctx is done, and reports whether it has ended. A process 1 ends after all
