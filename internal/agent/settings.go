@@ -58,7 +58,7 @@ func (s Settings) check() error {
 		return fmt.Errorf("they have more than %d rules or servers", maxRules)
 	}
 	for _, rule := range rules {
-		if !isRule(rule) {
+		if !IsRule(rule) {
 			return fmt.Errorf("%.100q is not a rule for tools, such as Read or Bash(git log:*)", rule)
 		}
 	}
@@ -70,9 +70,9 @@ func (s Settings) check() error {
 	return nil
 }
 
-// isRule reports whether a text names a tool, perhaps followed by a pattern in brackets. Such a text never looks like a
+// IsRule reports whether a text names a tool, perhaps followed by a pattern in brackets. Such a text never looks like a
 // command-line option.
-func isRule(rule string) bool {
+func IsRule(rule string) bool {
 	tool := ToolOf(rule)
 	pattern := rule[len(tool):]
 	return len(rule) <= maxRule && utf8.ValidString(rule) && (tool == "*" || isWord(strings.NewReplacer(":", "_", "*", "_").Replace(tool))) &&

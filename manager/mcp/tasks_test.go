@@ -83,6 +83,16 @@ func TestAnothersTaskIsResumed(t *testing.T) {
 	wantSaid(t, b, "resume_subagent_task", `{"task_id":"a","input":"more"}`, "Subagent Task Resumed")
 }
 
+// TestTheToolsOfAnothersTaskAreNotKnown, and the answer says so.
+func TestTheToolsOfAnothersTaskAreNotKnown(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("beat", "offers", "agent_settings", "sessions")
+	b.Host("spawns", "a")
+	b.Host("keeps", "a", "s1", "coder", "done")
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "Status: Completed", "done")
+	wantSaid(t, b, "resume_subagent_task", `{"task_id":"a","input":"more"}`, "Subagent Task Resumed", "does not know which tools the task was begun with")
+}
+
 // TestADescriptionIsOfOneRun: where another process began the next run of a task, the old description does not name it.
 func TestADescriptionIsOfOneRun(t *testing.T) {
 	b := stakpakTools(t)
@@ -110,6 +120,7 @@ func TestTheTroubleOfOneTaskHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSaid(t, b, "wait_for_tasks", `{"task_ids":"a b","timeout":1}`, "> [OK] a", "Waiting for: 1", "Note: b was not waited for: ")
+	wantSaid(t, b, "get_task_details", `{"task_id":"b"}`, "GET_TASK_DETAILS_ERROR", "Failed to get task details: ")
 }
 
 // TestTheNewestAreListed where there are too many, those of results that the client has among them.

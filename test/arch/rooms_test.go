@@ -57,7 +57,7 @@ var rooms = map[string]room{
 	"manager/agentfile":          {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":       {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	"manager/mcp":                {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath", "internal/lock", "internal/socket", "internal/trust"}, theirs: []string{mcpLibrary}},
-	"manager/mcp/stakpak":        {ours: []string{"delegation", "manager", "manager/mcp"}},
+	"manager/mcp/stakpak":        {ours: []string{"delegation", "manager", "manager/mcp", "internal/agent"}},
 	"manager/mcp/jarvis":         {ours: []string{"delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp"}},
 	"manager/mcp/massgen":        {ours: append([]string{"delegation", "manager", "manager/mcp", "internal/beneath"}, ofMassGen...)},
 	"internal/beneath":           {ours: []string{"delegation"}},

@@ -26,7 +26,7 @@ The subagent does not know your conversation: give it what was found so far (pat
 	"description": {"type": "string", "description": "what the task is, in three to five words"},
 	"instructions": {"type": "string", "description": "what the subagent is to do, and how it knows that it has done it"},
 	"context": {"type": ["string", "null"], "description": "what is known from earlier work: findings, references, what failed"},
-	"tools": {"type": "array", "items": {"type": "string"}, "description": "names of the tools that the task needs, as few as possible; which tools the subagent has is set by the host's profile"},
+	"tools": {"type": "array", "items": {"type": "string"}, "description": "names of the tools that the task needs, as few as possible: view, create, str_replace, insert, run_command, or tools of Claude Code. If the subagent is a Claude Code, it gets these and no others"},
 	"max_steps": {"type": ["integer", "null"], "minimum": 1, "description": "steps that the task should take at most; 30 by default"},
 	"enable_sandbox": {"type": "boolean", "default": false, "description": "true: the subagent should not ask before it calls tools; the sandbox is there either way"}
 }}`,
@@ -56,6 +56,8 @@ func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 		return nil, err
 	case len(in.Tools) == 0:
 		return desk.Fail("").Printf("VALIDATION_ERROR: tools array cannot be empty. Provide at least one tool for the subagent."), nil
+	case len(in.Tools) > maxTools:
+		return nil, mcp.BadArgument("tools", "tools has more than %d names", maxTools)
 	case strings.TrimSpace(in.Instructions) == "":
 		return nil, mcp.BadArgument("instructions", "instructions is missing: a text that says what to do")
 	case in.MaxSteps != nil && *in.MaxSteps < 1:
@@ -69,8 +71,12 @@ func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	if !there {
 		return desk.Fail("").Printf("COMMAND_BUILD_FAILED: Failed to build dynamic subagent command: the host offers no profile with an agent; ask the user for one (agent = claude, for instance)"), nil
 	}
+	tools := toolsFor(offer, beat.Features, in.Tools)
+	if tools.isEmpty() {
+		return desk.Fail("").Printf("COMMAND_BUILD_FAILED: Failed to build dynamic subagent command: the subagent's agent has none of these tools: %s. It has view, create, str_replace, insert, run_command, and the tools of Claude Code, such as Read or WebFetch", mcp.Words(strings.Join(in.Tools, ", "))), nil
+	}
 	model, ask := models.resolve(offer, desk.ParentModel(ctx))
-	task := mcp.Task{Text: in.prompt(), Profile: offer.Name, Timeout: limitOf(beat)}
+	task := mcp.Task{Text: in.prompt(), Profile: offer.Name, Timeout: limitOf(beat), Settings: tools.settings()}
 	if ask {
 		task.Model = model
 	}
@@ -78,10 +84,11 @@ func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	if err != nil {
 		return startFailed(desk, err), nil
 	}
-	t.remember(begun.Child, in.Description, task.Model, model)
+	t.remember(begun.Child, memory{description: in.Description, model: task.Model, runs: model, settings: task.Settings})
 	page := desk.Page()
 	in.created(page, begun, model)
-	in.notes(page, begun, offer, task.Timeout)
+	tools.note(page, offer)
+	in.notes(page, begun, task.Timeout)
 	if model == "" {
 		page.Printf("\nNote: nothing names a model, so the subagent's agent takes its own.")
 	}
@@ -171,12 +178,7 @@ func (in dynamicInput) steps() int {
 }
 
 // notes lists the differences between the call and the actual run.
-func (in dynamicInput) notes(page *mcp.Page, begun mcp.Begun, offer delegation.ProfileOffer, limit time.Duration) {
-	asks := "does not ask before it calls tools"
-	if offer.Approvals {
-		asks = "asks before it calls tools, and is Paused then"
-	}
-	page.Printf("\n\nNote: the host's profile %s decides which tools the subagent has, not this call; the subagent %s.", mcp.Words(offer.Name), asks)
+func (in dynamicInput) notes(page *mcp.Page, begun mcp.Begun, limit time.Duration) {
 	page.Printf("\nNote: steps are not counted; the subagent is ended after %d s.", int(limit/time.Second))
 	if len(in.Model) > 0 && string(in.Model) != "null" {
 		page.Printf("\nNote: the model that you asked for is not used: the host's profile, or else the policy for subagents, chooses.")

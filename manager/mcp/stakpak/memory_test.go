@@ -16,12 +16,12 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	tasks := newTasks()
 	call := strings.Repeat("x", 1<<20)
 	child := mcp.Child{Item: manager.Item{SubagentID: "abcdef", RequestID: "r", Task: "its prompt"}}
-	tasks.remember(child, call[:20], "", "")
+	tasks.remember(child, memory{description: call[:20]})
 	kept := tasks.of(child).description
 	if unsafe.StringData(kept) == unsafe.StringData(call) {
 		t.Error("the whole call is kept")
 	}
-	tasks.remember(child, call, "", "")
+	tasks.remember(child, memory{description: call})
 	if n := len(tasks.of(child).description); n > 1100 {
 		t.Errorf("%d bytes are kept", n)
 	}

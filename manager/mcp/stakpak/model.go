@@ -10,13 +10,18 @@ import (
 // no request change it.
 type policy struct {
 	byAgent    []rule // by the agent's name: its provider's model for such tasks
-	downgrades []rule // for other agents: replace a part of the parent's model name
+	byProvider []rule // for other agents: by the provider that the parent's model names
+	downgrades []rule // for the other providers: replace a part of the parent's model name
 }
 
 type rule struct{ from, to string }
 
 var models = policy{
-	byAgent:    []rule{{"claude", "claude-haiku-4-5"}, {"codex", "gpt-5-mini"}},
+	byAgent: []rule{{"claude", "claude-haiku-4-5"}, {"codex", "gpt-5-mini"}},
+	byProvider: []rule{
+		{"anthropic", "claude-haiku-4-5"}, {"openai", "gpt-5-mini"}, {"google", "gemini-2.0-flash"}, {"gemini", "gemini-2.0-flash"},
+		{"amazon-bedrock", "claude-haiku-4-5"}, {"stakpak", "anthropic/claude-haiku-4-5"},
+	},
 	downgrades: []rule{{"opus-4-6", "haiku-4-5"}, {"opus", "haiku"}, {"sonnet", "haiku"}},
 }
 
@@ -28,6 +33,12 @@ func (p policy) resolve(offer delegation.ProfileOffer, parent string) (model str
 	for _, r := range p.byAgent {
 		if r.from == offer.Agent {
 			return r.to, true
+		}
+	}
+	provider, _, named := strings.Cut(parent, "/")
+	for _, r := range p.byProvider {
+		if named && r.from == provider {
+			return provider + "/" + r.to, true
 		}
 	}
 	for _, r := range p.downgrades {

@@ -82,7 +82,7 @@ func resumed(desk *mcp.Desk, child mcp.Child) *mcp.Page {
 		mcp.Words(child.SubagentID), statusOf(child.Item))
 }
 
-// resumeTask continues a completed task in its workspace, with its conversation, its profile and its model.
+// resumeTask continues a completed task in its workspace, with its conversation, its profile, its model and its tools.
 func (t *tasks) resumeTask(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
 	if strings.TrimSpace(in.Input) == "" {
 		return resumeError(desk).Printf("Task '%s' is completed and asks nothing: say with input what to do now.", mcp.Words(in.ID)), nil
@@ -94,12 +94,15 @@ func (t *tasks) resumeTask(ctx context.Context, desk *mcp.Desk, in resumeInput, 
 	if !slices.Contains(beat.Features, delegation.FeatureSessions) {
 		return resumeError(desk).Printf("Task '%s' cannot go on: the host keeps no conversations. Start a new one with dynamic_subagent_task, and give it this one's output as context.", mcp.Words(in.ID)), nil
 	}
+	was := t.of(child)
+	if was.settings != nil && !slices.Contains(beat.Features, delegation.FeatureSettings) {
+		return resumeError(desk).Printf("Task '%s' cannot go on: the host can no longer keep its agent to the tools %s. Start a new one with dynamic_subagent_task.", mcp.Words(in.ID), mcp.Words(strings.Join(*was.settings.Allow, ", "))), nil
+	}
 	result, err := desk.Result(child, 0)
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
-	was := t.of(child)
-	task := mcp.Task{ID: in.ID, Text: in.Input, Timeout: limitOf(beat), Model: was.model}
+	task := mcp.Task{ID: in.ID, Text: in.Input, Timeout: limitOf(beat), Model: was.model, Settings: was.settings}
 	at := slices.IndexFunc(beat.Profiles, func(o delegation.ProfileOffer) bool { return o.Name == result.Profile })
 	if was.model == "" && at >= 0 {
 		if model, ask := models.resolve(beat.Profiles[at], desk.ParentModel(ctx)); ask {
@@ -113,8 +116,11 @@ func (t *tasks) resumeTask(ctx context.Context, desk *mcp.Desk, in resumeInput, 
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
-	t.remember(begun.Child, cmp.Or(was.description, in.Input), task.Model, cmp.Or(task.Model, was.runs))
+	t.remember(begun.Child, memory{description: cmp.Or(was.description, in.Input), model: task.Model, runs: cmp.Or(task.Model, was.runs), settings: was.settings})
 	page := resumed(desk, begun.Child)
+	if was.request == "" && at >= 0 && toolsFor(beat.Profiles[at], beat.Features, nil).rules != nil {
+		page.Printf("\nNote: this server does not know which tools the task was begun with, so the host's profile decides which tools the subagent has now.")
+	}
 	for _, warning := range begun.Warnings {
 		page.Printf("\nNote: %s", warning)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"torno/internal/agent"
 	"torno/manager"
 	"torno/manager/mcp"
 )
@@ -40,10 +41,11 @@ type tasks struct {
 type memory struct {
 	request     string
 	description string
-	model       string    // named by its request
-	runs        string    // the model that it runs, as far as is known
-	asked       time.Time // when it was asked for
-	end         *end      // set after its result was taken out of the outbox
+	model       string          // named by its request
+	runs        string          // the model that it runs, as far as is known
+	settings    *agent.Settings // given to its agent
+	asked       time.Time       // when it was asked for
+	end         *end            // set after its result was taken out of the outbox
 }
 
 // end is the end of a task whose result was taken. The copy of the result is long, so listings read it only once.
@@ -76,15 +78,15 @@ func (t *tasks) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // remember keeps the facts of a task's request. It keeps no reference to the text of the call.
-func (t *tasks) remember(child mcp.Child, description, model, runs string) {
+func (t *tasks) remember(child mcp.Child, m memory) {
+	m.request, m.asked = child.RequestID, child.CreatedAt
+	m.description, m.model, m.runs = strings.Clone(mcp.Words(m.description)), strings.Clone(m.model), strings.Clone(m.runs)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.begun) >= maxRemembered {
 		clear(t.begun)
 	}
-	t.begun[child.SubagentID] = memory{
-		request: child.RequestID, description: strings.Clone(mcp.Words(description)), model: strings.Clone(model), runs: strings.Clone(runs), asked: child.CreatedAt,
-	}
+	t.begun[child.SubagentID] = m
 }
 
 // of returns the remembered facts about a task's run, or zero.
