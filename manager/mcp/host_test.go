@@ -313,7 +313,7 @@ func (s *stage) do(verb string, args []string) {
 		s.check(err)
 		s.status(arg(0), delegation.RunStatus{State: delegation.StateQueued, Position: position})
 	case "running":
-		s.status(arg(0), delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now()})
+		s.status(arg(0), delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now().Add(-time.Second)}) // the times of files are coarse
 	case "prints":
 		s.event(arg(0), delegation.Event{Type: delegation.EventStdout, Text: arg(1)})
 	case "calls":

@@ -38,6 +38,7 @@ func massgenAt(t *testing.T, args ...string) func(origin string) mcp.Options {
 
 func TestTranscriptsOfMassGen(t *testing.T) {
 	mcp.TranscriptsAt(t, "massgen/testdata", massgenAt(t))
+	mcp.TranscriptsAt(t, "massgen/testdata/inherit", massgenAt(t, "--orchestrator-config", `{"enabled":true,"inherit_spawning_agent_backend":true}`))
 	mcp.TranscriptsAt(t, "massgen/testdata/logs", func(origin string) mcp.Options {
 		return massgenAt(t, "--log-directory", origin+"/logs", "--agent-temporary-workspace", origin+"/temp", "--coordination-config-file", allKinds(t))(origin)
 	})

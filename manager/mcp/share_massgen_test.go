@@ -249,6 +249,9 @@ func GivenUp(t *testing.T, at func(origin string) Options) {
 	p := s.serve(o)
 	p.send(`{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"spawn_subagents","arguments":{"tasks":[{"task":"x","subagent_id":"a"}]}}}`)
 	waitFor(t, func() bool { return len(p.server.waits) == 1 })
+	if said := fmt.Sprint(p.tool("continue_subagent", `{"subagent_id":"a","message":"m"}`).Content); !strings.Contains(said, "Subagent a is currently running. Use send_message_to_subagent() for runtime steering.") {
+		t.Errorf("meanwhile a second call says %s", said)
+	}
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w","reason":"timed out"}}`)
 	if r := p.hear(); !strings.Contains(string(r.Result), "cancelled") {
 		t.Errorf("it waited on, or does not say why: %s", r.Result)

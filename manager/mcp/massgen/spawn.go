@@ -23,14 +23,15 @@ func (h *home) spawnTool() mcp.Tool {
 		Name: "spawn_subagents", Title: "Spawn subagents", Takes: h.longest(),
 		About: `
 Spawn subagents for independent tasks, which run in parallel, each in a workspace of its own. It waits for all results unless background is true.
-CONTEXT.md must be in your workspace before: it is all that a subagent knows of your work beside its task.`,
+CONTEXT.md must be in your workspace before: it is all that a subagent knows of your work beside its task.
+` + h.offer(),
 		Input: `{
 "type": "object", "required": ["tasks"],
 "properties": {
 	"tasks": {"type": "array", "items": {"type": "object", "required": ["task"], "properties": {
 		"task": {"type": "string", "description": "what to do, complete in itself"},
 		"subagent_id": {"type": "string", "description": "a name; by default subagent_0, subagent_1 and so on"},
-		"subagent_type": {"type": "string", "description": "a kind of subagent, such as explorer, researcher, evaluator, critic"},
+		"subagent_type": {"type": "string", "description": "one of the kinds of subagents above; by default none"},
 		"include_parent_workspace": {"type": "boolean", "default": true, "description": "it may read your workspace"},
 		"include_temp_workspace": {"type": "boolean", "default": true, "description": "it may read the workspaces of your peers"},
 		"context_paths": {"type": "array", "items": {"type": "string"}, "description": "more that it may read"},
@@ -43,6 +44,20 @@ CONTEXT.md must be in your workspace before: it is all that a subagent knows of 
 }}`,
 		Call: h.call(h.spawn),
 	}
+}
+
+// offer says how many tasks a call may have, and lists the kinds of subagents that were there when the server started.
+func (h *home) offer() string {
+	text := fmt.Sprintf("At most %d tasks in a call.", h.settings.MaxConcurrent)
+	types, err := h.types()
+	if err != nil || len(types) == 0 {
+		return text // a call says what is wrong
+	}
+	text += "\nKinds of subagents:"
+	for _, kind := range types {
+		text += "\n- " + mcp.Words(kind.Name) + ": " + mcp.Words(kind.Description)
+	}
+	return text
 }
 
 // longest returns how long a call may block: as long as a child may run, plus the time that MassGen adds.
