@@ -25,7 +25,7 @@ func TestAnAgentDelegatesWithTheToolsOfStakpak(t *testing.T) {
 	p := parent{House: h, toolUser: toolUsers(home, server.URL)[0], installed: installed, home: home, work: h.Mkdir(filepath.Join(h.Dir, "work"))}
 	p.run[2] = "--allowedTools=mcp__stakpak"
 	p.do("claude", "mcp", "add", "stakpak", "--", "subagent", "mcp", "--tools", "stakpak", "--outbox", p.Outbox)
-	p.steps("it is started", `dynamic_subagent_task {"description":"Make a file","instructions":"#tool Bash {\"command\":\"touch made.txt\",\"description\":\"d\"}","tools":["bash"]}`)
+	p.steps("it is started", `dynamic_subagent_task {"description":"Make a file","instructions":"#tool Bash {\"command\":\"touch made.txt\",\"description\":\"d\"}","tools":["stakpak__run_command"]}`)
 	id := p.onlyTask()
 	p.steps("it is paused", fmt.Sprintf(`wait_for_tasks {"task_ids":%q}`, id), fmt.Sprintf(`get_task_details {"task_id":%q}`, id))
 	call := regexp.MustCompile(`call_1_[0-9a-f]{16}`).FindString(p.lastRead(up, "Status: Paused", "Pending Tool Calls", "touch made.txt"))
